@@ -1,0 +1,165 @@
+#include "layouts/bind.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+
+namespace lanewise {
+namespace {
+
+std::string_view FaultText(PatternFault fault) {
+  switch (fault) {
+    case PatternFault::kNone:
+      return "no fault";
+    case PatternFault::kNameExpected:
+      return "a name of lower-case letters is expected";
+    case PatternFault::kNameTooLong:
+      return "a name is longer than 15 letters";
+    case PatternFault::kSizeExpected:
+      return "a size or a parameter is expected after the colon";
+    case PatternFault::kSizeNotPositive:
+      return "a size is zero";
+    case PatternFault::kSizeTooLarge:
+      return "a size is above 2^32";
+    case PatternFault::kUnbalancedParenthesis:
+      return "a parenthesis is not balanced";
+    case PatternFault::kArrowExpected:
+      return "an arrow (->) is expected";
+    case PatternFault::kFactorNamedTwiceOnTheLeft:
+      return "a factor is named twice on the left";
+    case PatternFault::kAxisNamedTwice:
+      return "an axis is named twice";
+    case PatternFault::kFactorOnTheRightIsNotOnTheLeft:
+      return "a factor on the right is not on the left";
+    case PatternFault::kFactorNamedTwiceOnTheRight:
+      return "a factor is named twice on the right";
+    case PatternFault::kFactorMissingOnTheRight:
+      return "a factor is missing on the right";
+    case PatternFault::kOnlyTheOutermostFactorMayBeOpen:
+      return "only the outermost factor of an axis may be open";
+    case PatternFault::kTooManyAxes:
+      return "there are more than 4 axes";
+    case PatternFault::kTooManyFactors:
+      return "there are more than 12 factors";
+  }
+  return "an unknown fault";
+}
+
+absl::Status BindError(const Layout& layout, const BindResult& result) {
+  const auto axis_text = [&] {
+    return absl::StrCat("axis ", AbslView(layout.main.axis_name[result.axis].view()), " has ",
+                        result.found, " units");
+  };
+  std::string what;
+  switch (result.fault) {
+    case BindFault::kNone:
+      return absl::OkStatus();
+    case BindFault::kParameterMissing:
+      what = absl::StrCat("its parameter ", AbslView(result.name.view()), " has no value");
+      break;
+    case BindFault::kWrongAxisCount:
+      what =
+          absl::StrCat("it has ", result.expected, " axes, ", result.found, " extents were given");
+      break;
+    case BindFault::kNegativeExtent:
+      what = absl::StrCat(axis_text(), ", expected none or more");
+      break;
+    case BindFault::kNotAMultiple:
+      what = absl::StrCat(axis_text(), ", expected a multiple of ", result.expected);
+      if (result.remainder > 0) {
+        absl::StrAppend(&what, ", or such a multiple plus ", result.remainder);
+      }
+      break;
+    case BindFault::kNotTheExactExtent:
+      what = absl::StrCat(axis_text(), ", expected exactly ", result.expected);
+      break;
+    case BindFault::kTooLarge:
+      what = absl::StrCat(axis_text(), ", and the whole has more than 2^63 - 1");
+      break;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("layout ", AbslView(layout.tag), " does not fit: ", what));
+}
+
+}  // namespace
+
+absl::StatusOr<BoundLayout> Bind(const Layout& layout, std::span<const std::int64_t> extents) {
+  const BindResult result = BindLayout(layout, extents.data(), static_cast<int>(extents.size()));
+  if (result.fault != BindFault::kNone) return BindError(layout, result);
+  return result.layout;
+}
+
+absl::StatusOr<Pattern> ParsePatternText(std::string_view text) {
+  const PatternParse parse = ParsePattern(text);
+  if (parse.fault == PatternFault::kNone) return parse.pattern;
+  return absl::InvalidArgumentError(absl::StrCat("pattern \"", AbslView(text),
+                                                 "\": ", AbslView(FaultText(parse.fault)),
+                                                 ", at character ", parse.position));
+}
+
+std::string PatternText(const Pattern& pattern) {
+  std::string text;
+  for (int axis = 0; axis < pattern.axes; ++axis) {
+    const int first = pattern.FirstFactor(axis);
+    const int end = pattern.EndFactor(axis);
+    const bool bare = end - first == 1 && pattern.factor[first].name == pattern.axis_name[axis];
+    if (axis > 0) text += " ";
+    if (!bare) absl::StrAppend(&text, AbslView(pattern.axis_name[axis].view()), "(");
+    for (int i = first; i < end; ++i) {
+      const Factor& factor = pattern.factor[i];
+      absl::StrAppend(&text, i > first ? " " : "", AbslView(factor.name.view()));
+      if (!factor.parameter.empty()) {
+        absl::StrAppend(&text, ":", AbslView(factor.parameter.view()));
+      } else if (!factor.IsOpen()) {
+        absl::StrAppend(&text, ":", factor.size);
+      }
+    }
+    if (!bare) text += ")";
+  }
+  text += " ->";
+  for (int i = 0; i < pattern.factors; ++i) {
+    absl::StrAppend(&text, " ", AbslView(pattern.factor[pattern.memory_order[i]].name.view()));
+  }
+  return text;
+}
+
+absl::StatusOr<std::int64_t> OffsetOf(const BoundLayout& layout,
+                                      std::span<const std::int64_t> coordinate) {
+  if (static_cast<int>(coordinate.size()) != layout.axes()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a coordinate of ", coordinate.size(), " values for a layout of ", layout.axes(), " axes"));
+  }
+  for (int axis = 0; axis < layout.axes(); ++axis) {
+    if (coordinate[axis] < 0 || coordinate[axis] >= layout.extent(axis)) {
+      return absl::OutOfRangeError(absl::StrCat("coordinate ", coordinate[axis], " of axis ", axis,
+                                                " is outside 0 .. ", layout.extent(axis) - 1));
+    }
+  }
+  return layout.Offset(coordinate.data());
+}
+
+absl::StatusOr<std::int64_t> LogicalIndexAt(const BoundLayout& layout, std::int64_t offset) {
+  if (offset < 0 || offset >= layout.units()) {
+    return absl::OutOfRangeError(
+        absl::StrCat("offset ", offset, " is outside 0 .. ", layout.units() - 1));
+  }
+  std::int64_t coordinate[kMaxAxes];
+  layout.Coordinate(offset, coordinate);
+  return layout.LogicalIndex(coordinate);
+}
+
+std::string FactorText(const BoundLayout& layout, std::span<const std::int64_t> coordinate) {
+  const Region& region = layout.RegionOf(coordinate.data());
+  std::int64_t rest = layout.Offset(coordinate.data()) - region.memory_base;
+  std::string text;
+  for (int i = 0; i < region.digits; ++i) {
+    const Digit& digit = region.digit[region.memory_order[i]];
+    absl::StrAppend(&text, text.empty() ? "" : " ", AbslView(digit.name.view()), "=",
+                    rest / digit.memory_stride);
+    rest %= digit.memory_stride;
+  }
+  if (region.memory_base > 0) text += " (remainder)";
+  return text;
+}
+
+}  // namespace lanewise
