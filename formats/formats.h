@@ -1,0 +1,52 @@
+#ifndef LANEWISE_FORMATS_FORMATS_H_
+#define LANEWISE_FORMATS_FORMATS_H_
+
+// The element formats, by name. formats/registry.h lists them for loops at run time.
+
+#include <cstdint>
+
+#include "formats/element.h"
+#include "formats/element_spec.h"
+
+namespace lanewise {
+
+// name, sign, exponent bits, mantissa bits, bias, specials, zero, NaN.
+// OCP 8-bit floating point specification 1.0.
+inline constexpr ElementSpec kE4m3Fn = {"e4m3fn", true, 4, 3, 7, Specials::kAllOnes, true, 0x7F};
+inline constexpr ElementSpec kE5m2 = {"e5m2", true, 5, 2, 15, Specials::kTopExponent, true, 0x7F};
+// The formats of gfx942: one more in the bias, so a code is half its OCP value.
+inline constexpr ElementSpec kE4m3Fnuz = {"e4m3fnuz", true, 4, 3, 8, Specials::kNegativeZero,
+                                          true,       0x80};
+inline constexpr ElementSpec kE5m2Fnuz = {"e5m2fnuz", true, 5, 2, 16, Specials::kNegativeZero,
+                                          true,       0x80};
+// OCP Microscaling specification 1.0. e8m0 is the block scale 2^(code - 127).
+inline constexpr ElementSpec kE2m3 = {"e2m3", true, 2, 3, 1, Specials::kNone, true, 0};
+inline constexpr ElementSpec kE3m2 = {"e3m2", true, 3, 2, 3, Specials::kNone, true, 0};
+inline constexpr ElementSpec kE2m1 = {"e2m1", true, 2, 1, 1, Specials::kNone, true, 0};
+inline constexpr ElementSpec kE8m0 = {"e8m0", false, 8, 0, 127, Specials::kAllOnes, false, 0xFF};
+// The upper half of a float, and IEEE 754 binary16.
+inline constexpr ElementSpec kBf16 = {"bf16", true,  8, 7, 127, Specials::kTopExponent,
+                                      true,   0x7FC0};
+inline constexpr ElementSpec kF16 = {"f16", true, 5, 10, 15, Specials::kTopExponent, true, 0x7E00};
+
+using E4m3Fn = Element<kE4m3Fn>;
+using E4m3Fnuz = Element<kE4m3Fnuz>;
+using E5m2 = Element<kE5m2>;
+using E5m2Fnuz = Element<kE5m2Fnuz>;
+using E2m3 = Element<kE2m3>;
+using E3m2 = Element<kE3m2>;
+using E2m1 = Element<kE2m1>;
+using E8m0 = Element<kE8m0>;
+using Bf16 = Element<kBf16>;
+using F16 = Element<kF16>;
+
+// Two e2m1 share a byte: the one of even index is in the low nibble.
+constexpr E2m1 LowNibble(std::uint8_t pair) { return E2m1::FromBits(pair & 0xF); }
+constexpr E2m1 HighNibble(std::uint8_t pair) { return E2m1::FromBits(pair >> 4); }
+constexpr std::uint8_t PackE2m1(E2m1 low, E2m1 high) {
+  return static_cast<std::uint8_t>(high.bits() << 4 | low.bits());
+}
+
+}  // namespace lanewise
+
+#endif  // LANEWISE_FORMATS_FORMATS_H_
