@@ -73,8 +73,9 @@ class Element {
     return Encode<std::uint64_t, 52>(__builtin_bit_cast(std::uint64_t, value), overflow);
   }
 
-  // The largest finite number.
+  // The largest and the lowest finite number; the lowest of e8m0 is its smallest.
   static constexpr Element Largest() { return Element(kLargest); }
+  static constexpr Element Lowest() { return kHasSign ? WithSign(true, kLargest) : Element(0); }
   static constexpr Element Infinity()
     requires kHasInf
   {
@@ -211,8 +212,7 @@ class Element {
     const int field = magnitude() >> kMantissaBits;
     const bool is_normal = field != 0 || !kHasZero;
     const std::uint32_t significand = is_normal ? mantissa | 1u << kMantissaBits : mantissa;
-    const int exponent = (field != 0 ? field - 1 : 0) + (field != 0 && !kHasZero ? 1 : 0) +
-                         kMinExponent - kMantissaBits;
+    const int exponent = (is_normal ? field : 1) - kBias - kMantissaBits;
     if (significand == 0) return sign;
     const int top = HighestBit(significand);
     const int leading = top + exponent;

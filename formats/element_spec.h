@@ -26,15 +26,15 @@ enum class Specials : std::uint8_t {
 
 struct ElementSpec {
   const char* name;
-  bool has_sign;
   int exponent_bits;
   int mantissa_bits;
   int bias;
   Specials specials;
-  // Whether an exponent field of 0 holds zero and the subnormals.
-  bool has_zero;
-  // The code that encoding gives to a NaN, without the sign; unused where there is no NaN.
+  // The code that encoding gives to a NaN with a plus sign; unused where there is no NaN.
   std::uint16_t nan;
+  bool has_sign = true;
+  // Whether an exponent field of 0 holds zero and the subnormals.
+  bool has_zero = true;
 
   // Bits of a code: 4, 6, 8 or 16.
   constexpr int bits() const { return (has_sign ? 1 : 0) + exponent_bits + mantissa_bits; }

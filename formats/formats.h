@@ -10,24 +10,28 @@
 
 namespace lanewise {
 
-// name, sign, exponent bits, mantissa bits, bias, specials, zero, NaN.
-// OCP 8-bit floating point specification 1.0.
-inline constexpr ElementSpec kE4m3Fn = {"e4m3fn", true, 4, 3, 7, Specials::kAllOnes, true, 0x7F};
-inline constexpr ElementSpec kE5m2 = {"e5m2", true, 5, 2, 15, Specials::kTopExponent, true, 0x7F};
-// The formats of gfx942: one more in the bias, so a code is half its OCP value.
-inline constexpr ElementSpec kE4m3Fnuz = {"e4m3fnuz", true, 4, 3, 8, Specials::kNegativeZero,
-                                          true,       0x80};
-inline constexpr ElementSpec kE5m2Fnuz = {"e5m2fnuz", true, 5, 2, 16, Specials::kNegativeZero,
-                                          true,       0x80};
-// OCP Microscaling specification 1.0. e8m0 is the block scale 2^(code - 127).
-inline constexpr ElementSpec kE2m3 = {"e2m3", true, 2, 3, 1, Specials::kNone, true, 0};
-inline constexpr ElementSpec kE3m2 = {"e3m2", true, 3, 2, 3, Specials::kNone, true, 0};
-inline constexpr ElementSpec kE2m1 = {"e2m1", true, 2, 1, 1, Specials::kNone, true, 0};
-inline constexpr ElementSpec kE8m0 = {"e8m0", false, 8, 0, 127, Specials::kAllOnes, false, 0xFF};
-// The upper half of a float, and IEEE 754 binary16.
-inline constexpr ElementSpec kBf16 = {"bf16", true,  8, 7, 127, Specials::kTopExponent,
-                                      true,   0x7FC0};
-inline constexpr ElementSpec kF16 = {"f16", true, 5, 10, 15, Specials::kTopExponent, true, 0x7E00};
+// Name, exponent bits, mantissa bits, bias, specials, NaN.
+// OCP 8-bit Floating Point Specification 1.0:
+inline constexpr ElementSpec kE4m3Fn = {"e4m3fn", 4, 3, 7, Specials::kAllOnes, 0x7F};
+inline constexpr ElementSpec kE5m2 = {"e5m2", 5, 2, 15, Specials::kTopExponent, 0x7F};
+// gfx942's own: a bias of one more, so that a code is half of what it is in the OCP format.
+inline constexpr ElementSpec kE4m3Fnuz = {"e4m3fnuz", 4, 3, 8, Specials::kNegativeZero, 0x80};
+inline constexpr ElementSpec kE5m2Fnuz = {"e5m2fnuz", 5, 2, 16, Specials::kNegativeZero, 0x80};
+// OCP Microscaling Formats Specification 1.0; e8m0 is its block scale, 2^(code - 127):
+inline constexpr ElementSpec kE2m3 = {"e2m3", 2, 3, 1, Specials::kNone, 0};
+inline constexpr ElementSpec kE3m2 = {"e3m2", 3, 2, 3, Specials::kNone, 0};
+inline constexpr ElementSpec kE2m1 = {"e2m1", 2, 1, 1, Specials::kNone, 0};
+inline constexpr ElementSpec kE8m0 = {.name = "e8m0",
+                                      .exponent_bits = 8,
+                                      .mantissa_bits = 0,
+                                      .bias = 127,
+                                      .specials = Specials::kAllOnes,
+                                      .nan = 0xFF,
+                                      .has_sign = false,
+                                      .has_zero = false};
+// The upper half of a float, and IEEE 754 binary16:
+inline constexpr ElementSpec kBf16 = {"bf16", 8, 7, 127, Specials::kTopExponent, 0x7FC0};
+inline constexpr ElementSpec kF16 = {"f16", 5, 10, 15, Specials::kTopExponent, 0x7E00};
 
 using E4m3Fn = Element<kE4m3Fn>;
 using E4m3Fnuz = Element<kE4m3Fnuz>;
