@@ -1,0 +1,29 @@
+#include "checkpoint/text.h"
+
+#include <cstddef>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/text.h"
+
+namespace lanewise {
+
+std::string Quoted(std::string_view name) {
+  constexpr size_t kLongest = 200;
+  if (name.size() <= kLongest) {
+    return absl::StrCat("'", absl::Utf8SafeCEscape(AbslView(name)), "'");
+  }
+  return absl::StrCat("'", absl::Utf8SafeCEscape(AbslView(name.substr(0, kLongest))), "...' (",
+                      name.size(), " bytes)");
+}
+
+std::string DimensionsText(std::span<const int64_t> shape) {
+  // A rank can be as large as a header: the first dimensions say enough.
+  constexpr size_t kMost = 16;
+  const std::span<const int64_t> shown = shape.first(shape.size() < kMost ? shape.size() : kMost);
+  return absl::StrCat("[", absl::StrJoin(shown, ", "), shown.size() < shape.size() ? ", ..." : "",
+                      "]");
+}
+
+}  // namespace lanewise
