@@ -1,11 +1,11 @@
 // Every code of every format decodes to the number of the specification's tables, and encodes back.
 
+#include <Eigen/Core>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
-#include "Eigen/Core"
 #include "formats/every_format.h"
 #include "formats/formats.h"
 #include "formats/registry.h"

@@ -1,14 +1,14 @@
 #include "formats/eigen.h"
 
+#include <Eigen/Core>
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
+#include <unsupported/Eigen/CXX11/Tensor>
 
-#include "Eigen/Core"
 #include "formats/formats.h"
 #include "formats/registry.h"
 #include "gtest/gtest.h"
-#include "unsupported/Eigen/CXX11/Tensor"
 
 namespace lanewise {
 namespace {
