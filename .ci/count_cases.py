@@ -1,11 +1,13 @@
 """Counts the test cases of one `bazel test`, for .ci/run.
 
-count_cases.py EVENTS STATUS: EVENTS is what Bazel wrote under --build_event_json_file, STATUS its exit status.
-Prints what failed and what was skipped, and a last line `N passed, M failed` (`, K skipped`). Exits with 0 only
-where Bazel did, some case passed, none failed, and every skipped one belongs to a target tagged gpu.
+count_cases.py EVENTS STATUS: EVENTS is what Bazel wrote under --build_event_json_file, STATUS its
+exit status. Prints what failed and what was skipped, and a last line `N passed, M failed` (`, K
+skipped`). Exits with 0 only where Bazel did, some case passed, none failed, and every skipped one
+belongs to a target tagged gpu.
 
-The events name the test.xml files of this run alone, so results of earlier runs that still lie in bazel-testlogs
-do not count. A test that is no GoogleTest counts as one case, for Bazel writes such a file for it.
+The events name the test.xml files of this run alone, so results of earlier runs that still lie in
+bazel-testlogs do not count. A test that is no GoogleTest counts as one case, for Bazel writes such
+a file for it.
 """
 
 import json
@@ -33,8 +35,8 @@ class Tally:
 
 
 def read_events(path):
-    """Three dicts by label: tags of each test target, its last result for each (run, shard), and how it ended
-    where it was not run ("failed to build" or "incompatible")."""
+    """Three dicts by label: tags of each test target, its last result for each (run, shard), and
+    how it ended where it was not run ("failed to build" or "incompatible")."""
     tags, results, ended = {}, {}, {}
     with open(path, encoding="utf-8", errors="replace") as lines:
         for line in lines:
@@ -61,11 +63,15 @@ def read_events(path):
     return tags, results, ended
 
 
+def name_of(case):
+    return ".".join(filter(None, (case.get("classname"), case.get("name"))))
+
+
 def outcome_of(case):
     children = {child.tag for child in case}
     if children & {"failure", "error"}:
         return "failed"
-    if "skipped" in children or case.get("status") == "notrun" or case.get("result") in ("skipped", "suppressed"):
+    if "skipped" in children or case.get("status") == "notrun":
         return "skipped"
     return "passed"
 
@@ -74,18 +80,16 @@ def read_cases(result):
     """[(name, outcome)] of one testResult, or None where its test.xml cannot be read."""
     for output in result.get("testActionOutput", []):
         if output.get("name") == "test.xml":
-            path = urllib.parse.unquote(urllib.parse.urlparse(output.get("uri", "")).path)
+            uri = urllib.parse.urlparse(output.get("uri", ""))
             try:
+                path = urllib.parse.unquote(uri.path)
                 with open(path, encoding="utf-8", errors="replace") as file:
                     # Control characters that XML does not allow reach the file from test output.
                     text = re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f]", "?", file.read())
                 root = xml.etree.ElementTree.fromstring(text)
             except (OSError, xml.etree.ElementTree.ParseError):
                 return None
-            return [
-                (".".join(filter(None, (case.get("classname"), case.get("name")))), outcome_of(case))
-                for case in root.iter("testcase")
-            ]
+            return [(name_of(case), outcome_of(case)) for case in root.iter("testcase")]
     return None
 
 
@@ -101,7 +105,8 @@ def tally_results(tags, results, ended):
                 tally.add(f"{label} {name}", outcome, tags.get(label, []))
                 count += 1
             # A test can fail beside its cases: a leak, a crash at the end, a timeout.
-            beside = status not in ("PASSED", "FLAKY") and "failed" not in {outcome for _, outcome in cases or []}
+            outcomes = {outcome for _, outcome in cases or []}
+            beside = status not in ("PASSED", "FLAKY") and "failed" not in outcomes
             if cases is None or beside:
                 why = "no readable test.xml, " if cases is None else ""
                 tally.add(f"{label} ({why}{status})", "failed", [])

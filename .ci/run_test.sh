@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# .ci/run over a bazelw made of fakes, which leaves the events and the test.xml files of each scene.
+# .ci/run over a fake bazelw, which leaves the events and the test.xml files of each scene.
 set -u
 
 source_tree=$PWD  # the runfiles
@@ -23,7 +23,9 @@ scene() {
 #!/usr/bin/env bash
 echo "$CI $*" >called
 for argument in "$@"; do
-  case $argument in --build_event_json_file=*) [[ ! -e events ]] || cat events >"${argument#*=}" ;; esac
+  case $argument in
+    --build_event_json_file=*) [[ ! -e events ]] || cat events >"${argument#*=}" ;;
+  esac
 done
 [[ ! -t 0 ]] && ! read -r || exit 99
 exit "$(cat bazel_status)"
@@ -31,24 +33,35 @@ FAKE
   chmod +x bazelw
 }
 
-event() { printf '%s\n' "$1" >>events; }
+event() { tr '\n' ' ' <<<"$1" >>events && echo >>events; }
 
 # target LABEL [TAG]: a test target that Bazel looked at.
 target() {
-  event "{\"id\": {\"targetConfigured\": {\"label\": \"$1\"}}, \"configured\": {\"targetKind\": \"cc_test rule\", \"tag\": [${2:+\"$2\"}]}}"
+  event "{\"id\": {\"targetConfigured\": {\"label\": \"$1\"}},
+    \"configured\": {\"targetKind\": \"cc_test rule\", \"tag\": [${2:+\"$2\"}]}}"
 }
 
 # result LABEL STATUS [SHARD [ATTEMPT]]: one testResult; its test.xml holds the cases on stdin.
 result() {
   local shard=${3:-1} attempt=${4:-1} file
   file=$PWD/$(tr -c 'a-z0-9\n' _ <<<"$1")_${shard}_$attempt.xml
-  { echo '<?xml version="1.0" encoding="UTF-8"?><testsuites><testsuite>'; cat; echo '</testsuite></testsuites>'; } >"$file"
-  event "{\"id\": {\"testResult\": {\"label\": \"$1\", \"run\": 1, \"shard\": $shard, \"attempt\": $attempt}}, \"testResult\": {\"status\": \"$2\", \"testActionOutput\": [{\"name\": \"test.log\", \"uri\": \"file:///none\"}, {\"name\": \"test.xml\", \"uri\": \"file://$file\"}]}}"
+  {
+    echo '<?xml version="1.0" encoding="UTF-8"?><testsuites><testsuite>'
+    cat
+    echo '</testsuite></testsuites>'
+  } >"$file"
+  event "{\"id\": {\"testResult\":
+      {\"label\": \"$1\", \"run\": 1, \"shard\": $shard, \"attempt\": $attempt}},
+    \"testResult\": {\"status\": \"$2\", \"testActionOutput\": [
+      {\"name\": \"test.log\", \"uri\": \"file:///none\"},
+      {\"name\": \"test.xml\", \"uri\": \"file://$file\"}]}}"
 }
 
 passing='<testcase classname="S" name="Good" status="run" result="completed" />'
-failing='<testcase classname="S" name="Bad" status="run"><failure message="x"><![CDATA[<testcase name="no" />]]></failure></testcase>'
-skipping='<testcase classname="S" name="Left" status="run" result="skipped"><skipped message="x"/></testcase>'
+failing='<testcase classname="S" name="Bad" status="run">
+  <failure message="x"><![CDATA[<testcase name="no" />]]></failure></testcase>'
+skipping='<testcase classname="S" name="Left" status="run" result="skipped">
+  <skipped message="x"/></testcase>'
 disabled='<testcase classname="S" name="DISABLED_Off" status="notrun" result="suppressed" />'
 
 # run_ends STATUS LAST_LINE
@@ -63,7 +76,8 @@ says() { grep -qF -- "$1" out || fail "output lacks: $1"; }
 scene passes
 target //a:one
 target //b:plain
-event '{"id": {"targetConfigured": {"label": "//b:library"}}, "configured": {"targetKind": "cc_library rule"}}'
+event '{"id": {"targetConfigured": {"label": "//b:library"}},
+  "configured": {"targetKind": "cc_library rule"}}'
 result //a:one PASSED <<<"$passing$passing"
 result //b:plain PASSED <<<'<testcase name="b/plain" status="run"></testcase>'
 run_ends 0 '3 passed, 0 failed'
@@ -83,7 +97,8 @@ result //a:one PASSED 1 2 <<<"$passing"
 run_ends 0 '1 passed, 0 failed'
 
 scene stale-results-do-not-count
-mkdir -p bazel-testlogs/gone && echo "<testsuites>$failing</testsuites>" >bazel-testlogs/gone/test.xml
+mkdir -p bazel-testlogs/gone
+echo "<testsuites>$failing</testsuites>" >bazel-testlogs/gone/test.xml
 target //a:one
 result //a:one PASSED <<<"$passing"
 run_ends 0 '1 passed, 0 failed'
@@ -109,7 +124,7 @@ says '//a:one (FAILED)'
 
 scene timeout
 target //a:one
-result //a:one TIMEOUT <<<'<testcase name="a/one" status="run"><error message="exited with error code 142"></error></testcase>'
+result //a:one TIMEOUT <<<'<testcase name="a/one"><error message="exited with 142"/></testcase>'
 echo 3 >bazel_status
 run_ends 1 '0 passed, 1 failed'
 

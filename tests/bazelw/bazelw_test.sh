@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# bazelw on machines made of fakes: dpkg-query, apt-get, sudo, id and bazel that keep their state in files.
+# bazelw on machines made of fakes: dpkg-query, apt-get, sudo, id and bazel that keep their state
+# in files.
 set -u
 
 source_tree=$PWD  # the runfiles
@@ -31,12 +32,13 @@ exit "${BAZEL_STATUS:-0}"
 FAKE
 }
 
-# machine NAME: a fresh Debian in a folder of its own, where the list holds two required packages, one optional
-# and one for Bazel, and everything is installed.
+# machine NAME: a Debian in a folder of its own, where the list holds two required packages, one
+# optional and one for Bazel, and everything is installed.
 machine() {
   current=$1
   rm -rf "${TEST_TMPDIR:?}/$current"
-  mkdir -p "$TEST_TMPDIR/$current"/{bin,state,tree/third_party,tree/sub,elsewhere} && cd "$TEST_TMPDIR/$current" || exit 1
+  mkdir -p "$TEST_TMPDIR/$current"/{bin,state,tree/third_party,tree/sub,elsewhere}
+  cd "$TEST_TMPDIR/$current" || exit 1
   cp -L "$source_tree/bazelw" tree/bazelw
   cat >tree/third_party/debian-packages.txt <<'LIST'
 # A comment.
@@ -47,7 +49,9 @@ gamma     # optional: the third reason
 bazel-bootstrap  # bazel: the fourth reason
 LIST
   local tool
-  for tool in bash cat cp dirname env grep mktemp rm sed tail; do ln -s "$(type -P $tool)" "bin/$tool"; done
+  for tool in bash cat cp dirname env grep mktemp rm sed tail; do
+    ln -s "$(type -P $tool)" "bin/$tool"
+  done
   echo 'ID=debian' >os-release
   printf '%s\n' alpha beta gamma bazel-bootstrap >state/installed
   cp state/installed state/offered   # by the package lists as they are
@@ -68,7 +72,7 @@ echo "$*" >>"$STATE/dpkg"
 status=0
 for name in "$@"; do
   case $name in -*) continue ;; esac
-  if grep -qx "$name" "$STATE/installed"; then echo "ii  $name"; else echo "no $name" >&2; status=1; fi
+  if grep -qx "$name" "$STATE/installed"; then echo "ii  $name"; else status=1; fi
 done
 exit $status
 FAKE
@@ -90,8 +94,8 @@ if [[ $options != *' -s '* ]]; then
 fi
 case $names in
   ' update') cp "$STATE/archive" "$STATE/offered"; exit 0 ;;
-  ' install'*) [[ $options == *' --no-install-recommends '* ]] || echo 'with recommends' >>"$STATE/apt" ;;
 esac
+[[ $options == *' --no-install-recommends '* ]] || echo 'with recommends' >>"$STATE/apt"
 for name in ${names# install}; do
   grep -qx "$name" "$STATE/offered" || { echo "E: Unable to locate package $name"; exit 100; }
 done
@@ -115,8 +119,8 @@ call() {
   local top=$PWD path=../tree/bazelw
   [[ $folder != tree ]] || path=./bazelw
   [[ $folder != tree/sub ]] || path=../bazelw
-  (cd "$folder" && exec env -i HOME="$top" PATH="$top/bin" STATE="$top/state" LANEWISE_OS_RELEASE="$top/os-release" \
-    "${variables[@]}" "$path" "$@") >out 2>err </dev/null
+  (cd "$folder" && exec env -i HOME="$top" PATH="$top/bin" STATE="$top/state" \
+    LANEWISE_OS_RELEASE="$top/os-release" "${variables[@]}" "$path" "$@") >out 2>err </dev/null
   status=$?
 }
 
