@@ -30,9 +30,10 @@ struct Operand {
     kConstant,  // inline constant or literal, already widened to the operand's type by the decoder
   };
   Kind kind = Kind::kNone;
-  uint8_t dwords = 0;     // registers only
-  uint16_t index = 0;     // registers only
-  uint64_t constant = 0;  // kConstant: the bits, as f16, f32, f64 or integer, as the operand's type is
+  uint8_t dwords = 0;  // registers only
+  uint16_t index = 0;  // registers only
+  uint64_t constant =
+      0;  // kConstant: the bits, as f16, f32, f64 or integer, as the operand's type is
 
   bool is_vector() const { return kind == Kind::kVector; }
   bool is_scalar() const { return kind == Kind::kScalar; }
@@ -40,9 +41,22 @@ struct Operand {
 };
 
 enum class Encoding : uint8_t {
-  kSop1, kSop2, kSopc, kSopk, kSopp, kSmem,
-  kVop1, kVop2, kVopc, kVop3, kVop3p, kSdwa, kDpp,
-  kDs, kFlat, kMubuf,
+  kSop1,
+  kSop2,
+  kSopc,
+  kSopk,
+  kSopp,
+  kSmem,
+  kVop1,
+  kVop2,
+  kVopc,
+  kVop3,
+  kVop3p,
+  kSdwa,
+  kDpp,
+  kDs,
+  kFlat,
+  kMubuf,
 };
 
 // What a byte or word select of SDWA means: the ISA's SEL values.
@@ -74,18 +88,32 @@ struct Modifiers {
 
 // Fields of memory instructions (SMEM, DS, FLAT, MUBUF).
 struct MemoryFields {
-  int32_t offset = 0;             // bytes; signed for FLAT and SMEM. DS: offset0
-  uint8_t offset0 = 0, offset1 = 0;  // DS: the two 8-bit offsets
+  int32_t offset = 0;                         // bytes; signed for FLAT and SMEM. DS: offset0
+  uint8_t offset0 = 0, offset1 = 0;           // DS: the two 8-bit offsets
   bool sc0 = false, sc1 = false, nt = false;  // sc0: an atomic returns the value before it
-  bool lds = false;               // the destination is LDS (global-to-LDS, buffer ... lds)
+  bool lds = false;                   // the destination is LDS (global-to-LDS, buffer ... lds)
   bool offen = false, idxen = false;  // MUBUF
   enum class Segment : uint8_t { kFlat, kScratch, kGlobal } segment = Segment::kFlat;
 };
 
 // What the counters call an instruction.
 enum class InstructionClass : uint8_t {
-  kScalar, kBranch, kWait, kBarrier, kScalarMemory, kVector, kVectorTranscendental, kMatrix,
-  kCrossLane, kLds, kGlobalLoad, kGlobalStore, kAtomic, kScratch, kOther, kCount,
+  kScalar,
+  kBranch,
+  kWait,
+  kBarrier,
+  kScalarMemory,
+  kVector,
+  kVectorTranscendental,
+  kMatrix,
+  kCrossLane,
+  kLds,
+  kGlobalLoad,
+  kGlobalStore,
+  kAtomic,
+  kScratch,
+  kOther,
+  kCount,
 };
 
 struct Instruction {

@@ -11,8 +11,6 @@ void EndProgram(Wave& wave, const Instruction& /*inst*/) { wave.state = Wave::St
 
 }  // namespace
 
-void RegisterProgramFlow(Arch /*arch*/, HandlerTable& table) {
-  table.Add("s_endpgm", EndProgram);
-}
+void RegisterProgramFlow(Arch /*arch*/, HandlerTable& table) { table.Add("s_endpgm", EndProgram); }
 
 }  // namespace lanewise::emulator

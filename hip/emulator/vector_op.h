@@ -138,7 +138,8 @@ void VectorOp(Wave& wave, const Instruction& inst) {
   LaneScratch scratch;
   const bool direct = !kKeepHigh && WritesDirectly(wave, inst, kType);
   uint32_t* const lo = direct ? wave.vector[inst.dst[0].index] : scratch.lo;
-  uint32_t* const hi = direct ? wave.vector[inst.dst[0].index + (IsWide(kType) ? 1 : 0)] : scratch.hi;
+  uint32_t* const hi =
+      direct ? wave.vector[inst.dst[0].index + (IsWide(kType) ? 1 : 0)] : scratch.hi;
   internal::ForAllLanes<kOp>(wave, inst, kIndices, [lo, hi](int lane, Result value) {
     internal::ToWords(value, lo, hi, lane);
   });

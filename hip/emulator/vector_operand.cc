@@ -11,19 +11,25 @@ constexpr uint32_t kSign32 = 0x80000000u;
 
 bool FlushesInput(const Mode& mode, LaneType type) {
   switch (type) {
-    case LaneType::kF32: return !mode.denormal_in_f32();
+    case LaneType::kF32:
+      return !mode.denormal_in_f32();
     case LaneType::kF16:
-    case LaneType::kF64: return !mode.denormal_in_f16_f64();
-    default: return false;
+    case LaneType::kF64:
+      return !mode.denormal_in_f16_f64();
+    default:
+      return false;
   }
 }
 
 bool FlushesOutput(const Mode& mode, LaneType type) {
   switch (type) {
-    case LaneType::kF32: return !mode.denormal_out_f32();
+    case LaneType::kF32:
+      return !mode.denormal_out_f32();
     case LaneType::kF16:
-    case LaneType::kF64: return !mode.denormal_out_f16_f64();
-    default: return false;
+    case LaneType::kF64:
+      return !mode.denormal_out_f16_f64();
+    default:
+      return false;
   }
 }
 
@@ -88,10 +94,16 @@ void ApplySigns(LaneType type, bool abs, bool neg, uint32_t* lo, uint32_t* hi) {
   uint32_t sign = kSign32;
   switch (type) {
     case LaneType::kF32:
-    case LaneType::kF32Bits: break;
-    case LaneType::kF16: sign = 0x8000u; break;
-    case LaneType::kF64: words = hi; break;
-    default: return;
+    case LaneType::kF32Bits:
+      break;
+    case LaneType::kF16:
+      sign = 0x8000u;
+      break;
+    case LaneType::kF64:
+      words = hi;
+      break;
+    default:
+      return;
   }
   for (int l = 0; l < kLanes; ++l) {
     if (abs) words[l] &= ~sign;
@@ -132,7 +144,9 @@ void ModifyOutput(const Wave& wave, const Modifiers& mod, LaneType type, LaneScr
   } else if (type == LaneType::kF64) {
     ApplyOutputModifiers<double>(
         mod, nan_to_zero,
-        [&](int l) { return std::bit_cast<double>(static_cast<uint64_t>(r.hi[l]) << 32 | r.lo[l]); },
+        [&](int l) {
+          return std::bit_cast<double>(static_cast<uint64_t>(r.hi[l]) << 32 | r.lo[l]);
+        },
         [&](int l, double v) {
           const auto bits = std::bit_cast<uint64_t>(v);
           r.lo[l] = static_cast<uint32_t>(bits);
@@ -159,9 +173,12 @@ uint32_t MergeSdwa(const Modifiers& mod, uint32_t old, uint32_t value) {
   const uint32_t ones = (1u << width) - 1;
   const uint32_t placed = (value & ones) << shift;
   switch (mod.dst_unused) {
-    case SdwaUnused::kPad: return placed;
-    case SdwaUnused::kPreserve: return (old & ~(ones << shift)) | placed;
-    case SdwaUnused::kSignExtend: break;
+    case SdwaUnused::kPad:
+      return placed;
+    case SdwaUnused::kPreserve:
+      return (old & ~(ones << shift)) | placed;
+    case SdwaUnused::kSignExtend:
+      break;
   }
   const bool negative = ((value >> (width - 1)) & 1) != 0;
   const int above = shift + width;
@@ -178,8 +195,7 @@ LaneRows FetchRows(const Wave& wave, const Instruction& inst, int index, LaneTyp
                    LaneScratch& scratch) {
   const Operand& operand = inst.src[index];
   const bool wide = IsWide(type);
-  const bool narrow =
-      type == LaneType::kF16 || type == LaneType::kU16 || type == LaneType::kI16;
+  const bool narrow = type == LaneType::kF16 || type == LaneType::kU16 || type == LaneType::kI16;
   const bool flush = FlushesInput(wave.mode, type);
   if (operand.is_vector() && !inst.has_input_modifiers && !flush && !narrow) {
     const uint32_t* row = wave.vector[operand.index];
@@ -231,8 +247,7 @@ void CommitRows(Wave& wave, const Instruction& inst, int index, LaneType type, u
   LaneScratch modified;
   const LaneScratch* values = &result;
   const bool wide = IsWide(type);
-  const bool narrow =
-      type == LaneType::kF16 || type == LaneType::kU16 || type == LaneType::kI16;
+  const bool narrow = type == LaneType::kF16 || type == LaneType::kU16 || type == LaneType::kI16;
   const bool flush = FlushesOutput(wave.mode, type);
   const bool sdwa = inst.encoding == Encoding::kSdwa;
   uint32_t* const row = wave.vector[operand.index];

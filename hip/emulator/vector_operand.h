@@ -19,9 +19,9 @@ enum class LaneType : uint8_t {
   kF32Bits,  // as kF32, denormals kept (v_cndmask)
   kU64,      // two rows
   kF64,
-  kF16,      // low half, or the half that op_sel or SDWA names; zero-extended in the lane's word
-  kU16,      // as kF16 without float modifiers
-  kI16,      // as kU16, sign-extended in the lane's word
+  kF16,  // low half, or the half that op_sel or SDWA names; zero-extended in the lane's word
+  kU16,  // as kF16 without float modifiers
+  kI16,  // as kU16, sign-extended in the lane's word
 };
 
 constexpr bool IsWide(LaneType type) { return type == LaneType::kU64 || type == LaneType::kF64; }

@@ -6,8 +6,8 @@
 // Vector file: row r is one register of all 64 lanes. Rows 0..255 are v0..v255, rows 256..511 the
 // accumulation registers a0..a255. A 64-bit operand is two rows, low first.
 // Scalar file: indexed by the ISA's source code: 0..101 s0..s101, 106-107 VCC, 108..123 ttmp0..15,
-// 124 M0, 126-127 EXEC, 235..238 the apertures' bases and limits, 253 SCC (0 or 1). A 64-bit operand
-// is two entries, low first.
+// 124 M0, 126-127 EXEC, 235..238 the apertures' bases and limits, 253 SCC (0 or 1). A 64-bit
+// operand is two entries, low first.
 
 #include <bit>
 #include <cstdint>
@@ -36,7 +36,7 @@ inline constexpr int kScalarEntries = 256;
 // The MODE register's fields that change arithmetic, at their bits in the register.
 struct Mode {
   uint32_t bits = 0;
-  int round_f32() const { return bits & 3; }           // 0 nearest even, 1 up, 2 down, 3 to zero
+  int round_f32() const { return bits & 3; }  // 0 nearest even, 1 up, 2 down, 3 to zero
   int round_f16_f64() const { return (bits >> 2) & 3; }
   bool denormal_in_f32() const { return (bits >> 4) & 1; }  // inputs are kept, not flushed
   bool denormal_out_f32() const { return (bits >> 5) & 1; }
