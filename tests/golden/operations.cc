@@ -35,6 +35,7 @@ const OperationTable& OperationTable::Get() {
   static const OperationTable* const table = [] {
     auto* all = new OperationTable;
     AddLayoutsReference(*all);
+    AddLayoutsWeights(*all);
     return all;
   }();
   return *table;

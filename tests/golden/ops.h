@@ -8,6 +8,7 @@
 namespace lanewise::golden {
 
 void AddLayoutsReference(OperationTable& table);
+void AddLayoutsWeights(OperationTable& table);
 
 }  // namespace lanewise::golden
 

@@ -1,6 +1,10 @@
 #ifndef LANEWISE_WEIGHTS_GFX942_EXPERTS_H_
 #define LANEWISE_WEIGHTS_GFX942_EXPERTS_H_
 
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "weights/expert_source.h"
 
@@ -25,6 +29,16 @@ struct ExpertOptions {
 // InvalidArgument where the (padded) sizes do not fit the layouts: Kp and Ip multiples of 64, Kp / 32 of 8,
 // out of 16.
 absl::StatusOr<ExpertPlans> PlanExperts(const ExpertSource& source, const ExpertOptions& options);
+
+// The plain expert tensors of vLLM, padded from `inter` to padded_inter: sources {w13 [E, 2 padded_inter,
+// hidden / 2], its codes, w2 [E, out, padded_inter / 2], its codes}, w13's gate rows before its up rows.
+ExpertSource PlainExperts(std::int64_t experts, std::int64_t hidden, std::int64_t inter,
+                          std::int64_t padded_inter, std::int64_t out);
+
+// Refuses padding of those tensors that is not zero: InvalidArgument names the tensor and the first
+// coordinate. Their plans never read it.
+absl::Status CheckPlainPadding(std::span<const std::uint8_t> w13, std::span<const std::uint8_t> w2,
+                               const ExpertSource& source, std::int64_t padded_inter);
 
 }  // namespace lanewise::gfx942
 
