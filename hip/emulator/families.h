@@ -12,8 +12,12 @@ class HandlerTable;
 // Calls all of the below.
 void RegisterFamilies(Arch arch, HandlerTable& table);
 
-void RegisterMoves(Arch arch, HandlerTable& table);        // moves.cc
-void RegisterProgramFlow(Arch arch, HandlerTable& table);  // program_flow.cc
+void RegisterMoves(Arch arch, HandlerTable& table);            // moves.cc
+void RegisterProgramFlow(Arch arch, HandlerTable& table);      // program_flow.cc
+void RegisterVectorInteger(Arch arch, HandlerTable& table);    // vector_integer.cc
+void RegisterVectorInteger16(Arch arch, HandlerTable& table);  // vector_integer16.cc
+void RegisterVectorBits(Arch arch, HandlerTable& table);       // vector_bits.cc
+void RegisterByteSums(Arch arch, HandlerTable& table);         // byte_sums.cc
 
 }  // namespace lanewise::emulator
 

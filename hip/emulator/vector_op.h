@@ -13,6 +13,7 @@
 //   Half (f16 bits), uint16_t, int16_t                    the half that op_sel or SDWA names
 //   FloatBits                                             float modifiers, but denormals kept
 //   bool                                                  the lane's bit of a 64-bit scalar operand
+// After the sources a function may take `Mode` (the MODE register) and `const Instruction&`.
 // The result's type says the same of destination 0; WithCarry<T> writes T to destination 0 and a
 // bit a lane to the scalar destination 1 (0 for inactive lanes). All lanes are computed, those
 // outside EXEC for nothing: a function must be defined for any bits, without side effects.
@@ -24,6 +25,7 @@
 #include <utility>
 
 #include "hip/emulator/instruction.h"
+#include "hip/emulator/rounding.h"
 #include "hip/emulator/vector_operand.h"
 #include "hip/emulator/wave.h"
 
@@ -70,6 +72,18 @@ inline T FromWords(const LaneRows& rows, int lane) {
   }
 }
 
+// What kOp gets for argument kIndex.
+template <typename T, size_t kIndex>
+inline T Argument(const LaneRows* rows, const Wave& wave, const Instruction& inst, int lane) {
+  if constexpr (std::is_same_v<T, Mode>) {
+    return wave.mode;
+  } else if constexpr (std::is_same_v<T, const Instruction&>) {
+    return inst;
+  } else {
+    return FromWords<T>(rows[kIndex], lane);
+  }
+}
+
 template <typename T>
 inline void ToWords(T value, uint32_t* lo, uint32_t* hi, int lane) {
   if constexpr (sizeof(T) == 8) {
@@ -89,6 +103,8 @@ LaneRows Fetch(const Wave& wave, const Instruction& inst, int index, LaneScratch
   if constexpr (std::is_same_v<T, bool>) {
     ExpandMask(wave.Read64(inst.src[index]), scratch.lo);
     return {scratch.lo, nullptr};
+  } else if constexpr (std::is_same_v<T, Mode> || std::is_same_v<T, const Instruction&>) {
+    return {};
   } else {
     return FetchRows(wave, inst, index, kLaneType<T>, scratch);
   }
@@ -122,21 +138,26 @@ inline void ForAllLanes(const Wave& wave, const Instruction& inst, std::index_se
 #pragma GCC ivdep
 #endif
   for (int lane = 0; lane < kLanes; ++lane) {
-    store(lane, kOp(FromWords<std::tuple_element_t<kIndex, Args>>(rows[kIndex], lane)...));
+    store(lane, kOp(Argument<std::tuple_element_t<kIndex, Args>, kIndex>(rows, wave, inst, lane)...));
   }
 }
 
 }  // namespace internal
 
-// A value a lane. kKeepHigh: a 16-bit result keeps the destination's upper half.
-template <auto kOp, bool kKeepHigh = false>
+// What becomes of the other half where a result has 16 bits: most instructions clear it, those that
+// GFX9 gave op_sel (and v_mac_f16 and its kin) keep it.
+inline constexpr bool kKeepHigh = true;
+
+// A value a lane.
+template <auto kOp, bool kKeepsHigh = false>
 void VectorOp(Wave& wave, const Instruction& inst) {
   using Signature = internal::OpSignature<kOp>;
   using Result = typename Signature::ResultType;
   constexpr LaneType kType = internal::kLaneType<Result>;
   constexpr auto kIndices = std::make_index_sequence<Signature::kArity>();
+  const RoundingScope rounding(wave.mode, kType);
   LaneScratch scratch;
-  const bool direct = !kKeepHigh && WritesDirectly(wave, inst, kType);
+  const bool direct = !kKeepsHigh && WritesDirectly(wave, inst, kType);
   uint32_t* const lo = direct ? wave.vector[inst.dst[0].index] : scratch.lo;
   uint32_t* const hi =
       direct ? wave.vector[inst.dst[0].index + (IsWide(kType) ? 1 : 0)] : scratch.hi;
@@ -144,7 +165,7 @@ void VectorOp(Wave& wave, const Instruction& inst) {
     internal::ToWords(value, lo, hi, lane);
   });
   if (!direct) {
-    CommitRows(wave, inst, 0, kType, WriteMask(wave, inst), scratch, kKeepHigh);
+    CommitRows(wave, inst, 0, kType, WriteMask(wave, inst), scratch, kKeepsHigh);
   }
 }
 
@@ -165,6 +186,17 @@ void CarryOp(Wave& wave, const Instruction& inst) {
   const uint64_t mask = WriteMask(wave, inst);
   CommitRows(wave, inst, 0, kType, mask, scratch);
   wave.Write64(inst.dst[1], PackMask(carries) & mask);
+}
+
+// kSaturating in place of kOp where the instruction says clamp: integers, whose clamp is a matter
+// of the sum before it is cut to its width.
+template <auto kOp, auto kSaturating, bool kKeepsHigh = false>
+void ClampedOp(Wave& wave, const Instruction& inst) {
+  (inst.mod.clamp ? VectorOp<kSaturating, kKeepsHigh> : VectorOp<kOp, kKeepsHigh>)(wave, inst);
+}
+template <auto kOp, auto kSaturating>
+void ClampedCarryOp(Wave& wave, const Instruction& inst) {
+  (inst.mod.clamp ? CarryOp<kSaturating> : CarryOp<kOp>)(wave, inst);
 }
 
 // A comparison: destination 0 is a 64-bit scalar, 0 for inactive lanes. kWritesExec: v_cmpx_*.
