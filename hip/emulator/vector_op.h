@@ -11,7 +11,7 @@
 // Argument i of the function is source i of the instruction, read as the argument's type says:
 //   uint32_t, int32_t, float, uint64_t, int64_t, double   32 or 64 bits
 //   Half (f16 bits), uint16_t, int16_t                    the half that op_sel or SDWA names
-//   FloatBits                                             float modifiers, but denormals kept
+//   HalfBits, FloatBits, DoubleBits                       float modifiers, but denormals kept
 //   bool                                                  the lane's bit of a 64-bit scalar operand
 // After the sources a function may take `Mode` (the MODE register) and `const Instruction&`.
 // The result's type says the same of destination 0; WithCarry<T> writes T to destination 0 and a
@@ -24,6 +24,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "hip/emulator/half.h"
 #include "hip/emulator/instruction.h"
 #include "hip/emulator/rounding.h"
 #include "hip/emulator/vector_operand.h"
@@ -31,12 +32,14 @@
 
 namespace lanewise::emulator {
 
-struct Half {
+struct HalfBits {
   uint16_t bits;
 };
-
 struct FloatBits {
   uint32_t bits;
+};
+struct DoubleBits {
+  uint64_t bits;
 };
 
 template <typename T>
@@ -52,6 +55,8 @@ inline constexpr LaneType kLaneType = [] {
   if constexpr (std::is_same_v<T, float>) return LaneType::kF32;
   if constexpr (std::is_same_v<T, FloatBits>) return LaneType::kF32Bits;
   if constexpr (std::is_same_v<T, double>) return LaneType::kF64;
+  if constexpr (std::is_same_v<T, DoubleBits>) return LaneType::kF64Bits;
+  if constexpr (std::is_same_v<T, HalfBits>) return LaneType::kF16Bits;
   if constexpr (std::is_same_v<T, uint64_t> || std::is_same_v<T, int64_t>) return LaneType::kU64;
   if constexpr (std::is_same_v<T, Half>) return LaneType::kF16;
   if constexpr (std::is_same_v<T, uint16_t>) return LaneType::kU16;
@@ -197,6 +202,12 @@ void ClampedOp(Wave& wave, const Instruction& inst) {
 template <auto kOp, auto kSaturating>
 void ClampedCarryOp(Wave& wave, const Instruction& inst) {
   (inst.mod.clamp ? CarryOp<kSaturating> : CarryOp<kOp>)(wave, inst);
+}
+
+// kIeee where MODE says so, else kPlain: what becomes of a signaling NaN.
+template <auto kIeee, auto kPlain, bool kKeepsHigh = false>
+void IeeeOp(Wave& wave, const Instruction& inst) {
+  (wave.mode.ieee() ? VectorOp<kIeee, kKeepsHigh> : VectorOp<kPlain, kKeepsHigh>)(wave, inst);
 }
 
 // A comparison: destination 0 is a 64-bit scalar, 0 for inactive lanes. kWritesExec: v_cmpx_*.
