@@ -10,7 +10,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/text.h"
+#include "checkpoint/json_text.h"
 #include "checkpoint/text.h"
 #include "nlohmann/json.hpp"
 
@@ -313,65 +315,113 @@ std::string_view OtherFormat(std::span<const uint8_t> file) {
   return "";
 }
 
-}  // namespace
+absl::Status Refuse(std::string_view origin, std::string_view text) {
+  return absl::InvalidArgumentError(absl::StrCat(AbslView(origin), ": ", AbslView(text)));
+}
 
-absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::span<const uint8_t> file,
-                                                         std::string_view file_name) {
-  const auto refuse = [&](std::string_view text) {
-    return absl::InvalidArgumentError(absl::StrCat(AbslView(file_name), ": ", AbslView(text)));
-  };
-  if (const std::string_view other = OtherFormat(file); !other.empty()) {
-    return refuse(absl::StrCat("not a safetensors file, but ", AbslView(other)));
-  }
-  const int64_t size = static_cast<int64_t>(file.size());
-  if (size < 8) {
-    return refuse(absl::StrCat("the file has ", size,
-                               " bytes, a safetensors file begins with 8 bytes of header length"));
-  }
-  const int64_t length = LittleEndian(file);
-  if (length > kMaxSafetensorsHeaderBytes) {
-    return refuse(absl::StrCat("the header length is ", length, ", the format allows ",
-                               kMaxSafetensorsHeaderBytes));
-  }
-  if (length > size - 8) {
-    return refuse(absl::StrCat("the header length is ", length, ", but only ", size - 8,
-                               " bytes follow it: not a safetensors file, or cut short"));
-  }
-  const std::string_view padded(reinterpret_cast<const char*>(file.data()) + 8,
-                                static_cast<size_t>(length));
+// `data_size` is the size of the data section, or nothing: it ends where the last tensor does.
+absl::StatusOr<SafetensorsHeader> ParseText(std::string_view padded,
+                                            std::optional<int64_t> data_size,
+                                            std::string_view origin) {
   if (padded.empty() || padded.front() != '{') {
-    return refuse("the header does not begin with '{'");
+    return Refuse(origin, "the header does not begin with '{'");
   }
   // The parser takes a NUL for the end of its input, so that anything could follow one.
   if (const size_t nul = padded.find('\0'); nul != padded.npos) {
-    return refuse(absl::StrCat("the header holds a NUL byte at file offset ", 8 + nul));
+    return Refuse(origin, absl::StrCat("the header holds a NUL byte at file offset ", 8 + nul));
   }
-
   HeaderEvents events;
   if (!nlohmann::json::sax_parse(padded.begin(), padded.end(), &events)) {
-    return refuse(events.problem);
+    return Refuse(origin, events.problem);
   }
   SafetensorsHeader header;
   header.tensors = std::move(events.tensors);
   header.metadata = std::move(events.metadata);
   header.json = padded.substr(0, padded.find_last_of('}') + 1);
-  header.data_begin = 8 + length;
+  header.data_begin = 8 + static_cast<int64_t>(padded.size());
 
-  const int64_t data_size = size - header.data_begin;
-  for (const TensorInfo& tensor : header.tensors) {
-    if (const absl::Status status = CheckTensor(tensor, data_size); !status.ok()) {
-      return refuse(absl::StrCat("tensor ", Quoted(tensor.name), ": ", status.message()));
-    }
-  }
   // Stable: empty tensors at one offset keep the header's order.
   std::stable_sort(header.tensors.begin(), header.tensors.end(),
                    [](const TensorInfo& a, const TensorInfo& b) {
                      return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
                    });
-  if (const absl::Status status = CheckCover(header.tensors, data_size); !status.ok()) {
-    return refuse(StdView(status.message()));
+  if (!data_size) data_size = header.tensors.empty() ? 0 : header.tensors.back().end;
+  for (const TensorInfo& tensor : header.tensors) {
+    if (const absl::Status status = CheckTensor(tensor, *data_size); !status.ok()) {
+      return Refuse(origin, absl::StrCat("tensor ", Quoted(tensor.name), ": ", status.message()));
+    }
+  }
+  if (const absl::Status status = CheckCover(header.tensors, *data_size); !status.ok()) {
+    return Refuse(origin, StdView(status.message()));
   }
   return header;
+}
+
+}  // namespace
+
+absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::span<const uint8_t> file,
+                                                         std::string_view file_name) {
+  if (const std::string_view other = OtherFormat(file); !other.empty()) {
+    return Refuse(file_name, absl::StrCat("not a safetensors file, but ", AbslView(other)));
+  }
+  const int64_t size = static_cast<int64_t>(file.size());
+  if (size < 8) {
+    return Refuse(file_name,
+                  absl::StrCat("the file has ", size,
+                               " bytes, a safetensors file begins with 8 bytes of header length"));
+  }
+  const int64_t length = LittleEndian(file);
+  if (length > kMaxSafetensorsHeaderBytes) {
+    return Refuse(file_name, absl::StrCat("the header length is ", length, ", the format allows ",
+                                          kMaxSafetensorsHeaderBytes));
+  }
+  if (length > size - 8) {
+    return Refuse(file_name,
+                  absl::StrCat("the header length is ", length, ", but only ", size - 8,
+                               " bytes follow it: not a safetensors file, or cut short"));
+  }
+  const std::string_view text(reinterpret_cast<const char*>(file.data()) + 8,
+                              static_cast<size_t>(length));
+  return ParseText(text, size - 8 - length, file_name);
+}
+
+absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeaderText(std::string_view text,
+                                                             std::string_view origin) {
+  if (text.size() > static_cast<size_t>(kMaxSafetensorsHeaderBytes)) {
+    return Refuse(origin, absl::StrCat("the header has ", text.size(), " bytes, the format allows ",
+                                       kMaxSafetensorsHeaderBytes));
+  }
+  return ParseText(text, std::nullopt, origin);
+}
+
+absl::StatusOr<std::string> SafetensorsHeaderText(
+    std::span<const TensorInfo> tensors, const std::map<std::string, std::string>& metadata) {
+  std::string text = "{";
+  if (!metadata.empty()) {
+    text += "\"__metadata__\":{";
+    for (const auto& [key, value] : metadata) {
+      const absl::StatusOr<std::string> json_key = JsonString(key);
+      if (!json_key.ok()) return json_key.status();
+      const absl::StatusOr<std::string> json_value = JsonString(value);
+      if (!json_value.ok()) return json_value.status();
+      absl::StrAppend(&text, *json_key, ":", *json_value, ",");
+    }
+    text.back() = '}';
+    text += ",";
+  }
+  for (const TensorInfo& tensor : tensors) {
+    if (tensor.name == kSafetensorsMetadataKey) {
+      return absl::InvalidArgumentError("no tensor may be named __metadata__");
+    }
+    const absl::StatusOr<std::string> name = JsonString(tensor.name);
+    if (!name.ok()) return name.status();
+    absl::StrAppend(&text, *name, ":{\"dtype\":\"", AbslView(DTypeName(tensor.dtype)),
+                    "\",\"shape\":[", absl::StrJoin(tensor.shape, ","), "],\"data_offsets\":[",
+                    tensor.begin, ",", tensor.end, "]},");
+  }
+  if (text.size() == 1) return std::string("{}");
+  text.back() = '}';
+  return text;
 }
 
 }  // namespace lanewise

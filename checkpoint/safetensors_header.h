@@ -64,6 +64,18 @@ struct SafetensorsHeader {
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::span<const uint8_t> file,
                                                          std::string_view file_name);
 
+// The same for a header's text alone, spaces that pad it included, with every check that needs no
+// file: the data section is taken to end where the last tensor does. data_begin is 8 + the text's
+// length. `origin` begins the messages.
+absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeaderText(std::string_view text,
+                                                             std::string_view origin);
+
+// The header that Lanewise writes for tensors whose offsets are set: compact JSON, metadata first
+// (its keys in order, left out where there are none), then the tensors in the order given. Refuses
+// names and metadata that are not UTF-8, and a tensor named __metadata__; checks nothing else.
+absl::StatusOr<std::string> SafetensorsHeaderText(
+    std::span<const TensorInfo> tensors, const std::map<std::string, std::string>& metadata);
+
 }  // namespace lanewise
 
 #endif  // LANEWISE_CHECKPOINT_SAFETENSORS_HEADER_H_

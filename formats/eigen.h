@@ -9,9 +9,9 @@
 //
 // Casts go to and from float and double, and between formats.
 
+#include <Eigen/Core>
 #include <concepts>
 
-#include "Eigen/Core"
 #include "formats/element.h"
 
 namespace Eigen {

@@ -11,6 +11,7 @@
 // matters) and may be called in device code: clang's HIP takes constexpr functions as they are,
 // nvcc wants --expt-relaxed-constexpr.
 
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
@@ -46,6 +47,8 @@ class Element {
   static constexpr bool kHasInf = kSpecials == Specials::kTopExponent;
   static constexpr bool kHasNan = kSpecials != Specials::kNone;
 
+  static constexpr const ElementSpec& Spec() { return kSpec; }
+
   Element() = default;
 
   // The element of a code; bits above the lowest kBits are ignored.
@@ -66,7 +69,8 @@ class Element {
     return Encode<std::uint32_t, 23>(__builtin_bit_cast(std::uint32_t, value), overflow);
   }
   // A double would be rounded twice.
-  static Element FromFloat(double value, Overflow overflow = Overflow::kNonFinite) = delete;
+  template <std::same_as<double> Double>
+  static Element FromFloat(Double value, Overflow overflow = Overflow::kNonFinite) = delete;
 
   // As FromFloat: the double is rounded once.
   static constexpr Element FromDouble(double value, Overflow overflow = Overflow::kNonFinite) {

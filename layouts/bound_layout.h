@@ -56,6 +56,9 @@ class BoundLayout {
   constexpr int regions() const { return regions_; }
   constexpr const Region& region(int i) const { return region_[i]; }
 
+  // The units that one index of the shared leading factors owns; units() for a layout of one region.
+  constexpr std::int64_t lead_units() const { return lead_units_; }
+
   // The row-major index of a coordinate (one value an axis).
   constexpr std::int64_t LogicalIndex(const std::int64_t* coordinate) const {
     std::int64_t index = 0;

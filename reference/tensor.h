@@ -3,12 +3,14 @@
 
 // The array types of reference/: row-major Eigen tensors and matrices with int64 sizes.
 
+// Angle brackets make Eigen a system header, so that clang's warnings about it stay out of our
+// -Werror.
+#include <Eigen/Core>
 #include <cstdint>
 #include <string>
+#include <unsupported/Eigen/CXX11/Tensor>
 
-#include "Eigen/Core"
 #include "absl/strings/str_cat.h"
-#include "unsupported/Eigen/CXX11/Tensor"
 
 namespace lanewise {
 

@@ -24,7 +24,7 @@ namespace lanewise {
 // double), and the same top. All products of e4m3, e5m2, e2m1 and f16 lie inside.
 //
 // The number is kept as 40 digits of 32 bits, each in a signed 64-bit word: adding a term touches
-// three words and carries nothing, until 2^30 terms could have filled a word.
+// three words and carries nothing, but once in 2^24 terms.
 class ExactAccumulator {
  public:
   // Adds value * 2^exponent. NaN and Inf count as such.
@@ -68,8 +68,8 @@ class ExactAccumulator {
   static constexpr int kWords = 40;
   static constexpr int kDigitBits = 32;
   static constexpr std::uint64_t kDigitMask = 0xFFFFFFFF;
-  // A digit is below 2^32, so a word holds 2^31 - 1 of them.
-  static constexpr int kTermsBeforeCarry = 1 << 30;
+  // A digit is below 2^32, so a word has room for 2^31 - 1 of them.
+  static constexpr int kTermsBeforeCarry = 1 << 24;
 
   void AddMagnitude(bool negative, std::uint64_t magnitude, int exponent) {
     if (magnitude == 0) return;

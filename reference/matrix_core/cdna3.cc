@@ -180,9 +180,12 @@ void StepOf8BitOperands(const Operands<kWidth>& in, std::uint32_t* accumulators)
 
 template <int kWidth>
 void StepOfFloats(const Operands<kWidth>& in, std::uint32_t* accumulators) {
+  const float a = in.a_significands[0];
   for (int j = 0; j < kWidth; ++j) {
-    const float d =
-        std::fma(in.a_significands[0], in.b_significands[j], std::bit_cast<float>(accumulators[j]));
+    const float b = in.b_significands[j];
+    float d = std::fma(a, b, std::bit_cast<float>(accumulators[j]));
+    // Exactly zero, not a product that underflows: fma gives -0 where both terms are -0.
+    if (d == 0 && (a == 0 || b == 0)) d = 0;
     accumulators[j] = std::isnan(d) ? kCanonicalNan : std::bit_cast<std::uint32_t>(d);
   }
 }

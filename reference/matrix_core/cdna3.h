@@ -19,7 +19,7 @@
 //     e_g = max exponent of group g, t_g = sum of TZ(p, e_g - 24), ed = max(e_0, e_1)
 //     t = FL(t_0, ed - 24) + FL(t_1, ed - 24), E = max(ed, ex(c))
 //     s = FL(t, E - 32) + (ex(c) < E - 25 ? 0 : FL(c, E - 24)), then as above
-//   f32: one fused multiply-add a step, nearest-even.
+//   f32: one fused multiply-add a step, nearest-even (here too, -0 plus -0 is +0).
 //
 // Steps go in ascending k, each one's d the next one's c. So a chain of instructions over ascending
 // k is one chain of steps, and the shape (16x16x32 or 32x32x16) does not show in the result.

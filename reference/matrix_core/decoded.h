@@ -31,6 +31,8 @@ DecodedElement Decode(OperandFormat format, std::uint32_t bits);
 
 // Element `index` of an array of elements of ElementBytes(format).
 DecodedElement DecodeAt(OperandFormat format, const void* data, std::int64_t index);
+// The same as a number: every format's elements are exact in float32.
+float ValueAt(OperandFormat format, const void* data, std::int64_t index);
 
 // Where element (outer, k) of an operand stands: at index outer * outer_stride + k * k_stride of an
 // array of elements of ElementBytes(format). `outer` is a row of A or a column of B.

@@ -1,0 +1,50 @@
+#ifndef LANEWISE_CHECKPOINT_ATOMIC_FILE_H_
+#define LANEWISE_CHECKPOINT_ATOMIC_FILE_H_
+
+// A file that gets its name only when it is complete and on disk.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace lanewise {
+
+// Movable. Writes and reads are safe from any number of threads where they do not touch the same
+// bytes.
+class AtomicFile {
+ public:
+  // A temporary file of `size` zero bytes in `path`'s directory, with its room on disk reserved
+  // where the file system can. Refuses a `path` that is there and not an ordinary file.
+  static absl::StatusOr<AtomicFile> Create(const std::string& path, int64_t size);
+
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&& other) noexcept;
+  ~AtomicFile();  // removes the temporary file unless Commit succeeded
+
+  const std::string& path() const { return path_; }
+
+  absl::Status Write(int64_t offset, std::span<const uint8_t> bytes);
+  absl::Status Read(int64_t offset, std::span<uint8_t> bytes) const;
+
+  // Flushes the file, renames it to path(), replacing what was there, and flushes the directory.
+  absl::Status Commit();
+
+ private:
+  AtomicFile() = default;
+  void Discard();
+
+  std::string path_;
+  std::string temporary_path_;
+  int fd_ = -1;
+};
+
+// A whole small file at once.
+absl::Status WriteFileAtomically(const std::string& path, std::string_view contents);
+
+}  // namespace lanewise
+
+#endif  // LANEWISE_CHECKPOINT_ATOMIC_FILE_H_

@@ -1,0 +1,190 @@
+#include "weights/packer.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <mutex>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "weights/block_kernels.h"
+#include "weights/parallel.h"
+
+namespace lanewise {
+namespace {
+
+// Small enough for any L1 cache beside the rows it is made from.
+constexpr std::int64_t kTargetBlockBytes = 8 * 1024;
+constexpr std::int64_t kStreamingBytes = std::int64_t{4} << 20;
+
+struct BlockBase {
+  std::int64_t row = 0;
+  std::int64_t byte = 0;
+  std::int64_t memory = 0;
+};
+
+// Where block `index` begins.
+BlockBase BaseOf(const RegionPlan& plan, std::int64_t index) {
+  BlockBase base{0, plan.byte_begin, plan.memory_begin};
+  for (std::ptrdiff_t i = std::ssize(plan.loops) - 1; i >= 0; --i) {
+    const RegionPlan::Loop& loop = plan.loops[i];
+    const std::int64_t digit = index % loop.count;
+    index /= loop.count;
+    base.row += digit * loop.row;
+    base.byte += digit * loop.byte;
+    base.memory += digit * loop.memory;
+  }
+  return base;
+}
+
+// A 64-byte aligned buffer.
+class AlignedBuffer {
+ public:
+  explicit AlignedBuffer(std::int64_t bytes) : storage_(bytes + 64) {}
+  std::uint8_t* data() {
+    const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
+    return storage_.data() + (64 - address % 64) % 64;
+  }
+
+ private:
+  std::vector<std::uint8_t> storage_;
+};
+
+bool Aligned(const std::uint8_t* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer) % 64 == 0;
+}
+
+}  // namespace
+
+absl::StatusOr<Packer> Packer::Create(const BoundLayout& layout) {
+  if (layout.axes() != 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("packing needs a layout of two axes, row and byte; this one has ",
+                     layout.axes()));
+  }
+  Packer packer;
+  packer.layout_ = layout;
+  for (int i = 0; i < layout.regions(); ++i) {
+    packer.plans_.push_back(PlanRegion(layout.region(i), kTargetBlockBytes));
+  }
+  if (layout.regions() == 1) {
+    const RegionPlan& plan = packer.plans_[0];
+    packer.leads_ = plan.loops.empty() ? 1 : plan.loops[0].count;
+  } else if (layout.regions() > 1) {
+    packer.leads_ = layout.units() / layout.lead_units();
+  }
+  return packer;
+}
+
+absl::StatusOr<RewriteCounts> Packer::PackLeads(const RowSource& source,
+                                                const PackOptions& options, std::int64_t first,
+                                                std::int64_t count,
+                                                std::span<std::uint8_t> memory) const {
+  if (first < 0 || count < 0 || count > leads_ - first) {
+    return absl::InvalidArgumentError(absl::StrCat("leads ", first, " .. ", first + count,
+                                                   " are not within the layout's ", leads_));
+  }
+  if (std::ssize(memory) != count * lead_bytes()) {
+    return absl::InvalidArgumentError(absl::StrCat("packing ", count, " leads of ", lead_bytes(),
+                                                   " bytes was given room for ", memory.size()));
+  }
+  RewriteCounts total;
+  if (count == 0) return total;
+  const std::int64_t row_bytes = layout_.extent(1);
+  if (source.valid_bytes < 0 || source.valid_bytes > row_bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("rows of ", source.valid_bytes,
+                                                   " bytes for a layout of ", row_bytes,
+                                                   " bytes a row"));
+  }
+  const bool streaming =
+      options.stores == PackOptions::Stores::kStreaming ||
+      (options.stores == PackOptions::Stores::kAuto && std::ssize(memory) >= kStreamingBytes);
+  std::mutex mutex;
+  for (const RegionPlan& plan : plans_) {
+    const std::int64_t blocks_a_lead = plan.blocks / leads_;
+    const std::int64_t begin_block = first * blocks_a_lead;
+    const bool stream_blocks =
+        streaming && plan.block_bytes % 64 == 0 && lead_bytes() % 64 == 0 &&
+        plan.memory_begin % 64 == 0 && Aligned(memory.data());
+    ParallelFor(count * blocks_a_lead, options.threads, [&](std::int64_t begin, std::int64_t end,
+                                                           int) {
+      RewriteCounts counts;
+      AlignedBuffer stage(stream_blocks ? plan.block_bytes : 0);
+      const std::int64_t rows = std::ssize(plan.rows);
+      std::vector<std::uint8_t> scratch(source.computed ? rows * row_bytes : 0);
+      std::vector<const std::uint8_t*> pointers(rows);
+      std::int64_t row_base = -1;
+      PackBlockArgs args;
+      args.plan = &plan;
+      args.rows = pointers.data();
+      args.valid_bytes = source.valid_bytes;
+      args.padding = source.padding;
+      args.rewrite = options.rewrite;
+      args.counts = &counts;
+      for (std::int64_t block = begin; block < end; ++block) {
+        const BlockBase base = BaseOf(plan, begin_block + block);
+        if (base.row != row_base) {
+          row_base = base.row;
+          for (std::int64_t i = 0; i < rows; ++i) {
+            std::uint8_t* room = source.computed ? scratch.data() + i * row_bytes : nullptr;
+            pointers[i] = source.row(row_base + plan.rows[i], room);
+          }
+        }
+        args.byte_base = base.byte;
+        std::uint8_t* to = memory.data() + (base.memory - first * lead_bytes());
+        args.memory = stream_blocks ? stage.data() : to;
+        PackBlock(args);
+        if (stream_blocks) StreamCopy(stage.data(), to, plan.block_bytes);
+      }
+      if (stream_blocks) StreamFence();
+      const std::lock_guard<std::mutex> lock(mutex);
+      total += counts;
+    });
+  }
+  return total;
+}
+
+absl::Status Packer::UnpackLeads(std::span<const std::uint8_t> memory, std::int64_t first,
+                                 std::int64_t count, const RowSink& sink, int threads) const {
+  if (first < 0 || count < 0 || count > leads_ - first) {
+    return absl::InvalidArgumentError(absl::StrCat("leads ", first, " .. ", first + count,
+                                                   " are not within the layout's ", leads_));
+  }
+  if (std::ssize(memory) != count * lead_bytes()) {
+    return absl::InvalidArgumentError(absl::StrCat("unpacking ", count, " leads of ", lead_bytes(),
+                                                   " bytes was given ", memory.size()));
+  }
+  if (sink.valid_bytes < 0 || (count > 0 && sink.valid_bytes > layout_.extent(1))) {
+    return absl::InvalidArgumentError(absl::StrCat("rows of ", sink.valid_bytes,
+                                                   " bytes from a layout of ", layout_.extent(1),
+                                                   " bytes a row"));
+  }
+  if (count == 0) return absl::OkStatus();
+  for (const RegionPlan& plan : plans_) {
+    const std::int64_t blocks_a_lead = plan.blocks / leads_;
+    const std::int64_t begin_block = first * blocks_a_lead;
+    ParallelFor(count * blocks_a_lead, threads, [&](std::int64_t begin, std::int64_t end, int) {
+      std::vector<std::uint8_t*> pointers(plan.rows.size());
+      std::int64_t row_base = -1;
+      UnpackBlockArgs args;
+      args.plan = &plan;
+      args.rows = pointers.data();
+      args.valid_bytes = sink.valid_bytes;
+      for (std::int64_t block = begin; block < end; ++block) {
+        const BlockBase base = BaseOf(plan, begin_block + block);
+        if (base.row != row_base) {
+          row_base = base.row;
+          for (std::size_t i = 0; i < pointers.size(); ++i) {
+            pointers[i] = sink.row(row_base + plan.rows[i]);
+          }
+        }
+        args.byte_base = base.byte;
+        args.memory = memory.data() + (base.memory - first * lead_bytes());
+        UnpackBlock(args);
+      }
+    });
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lanewise
