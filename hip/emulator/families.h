@@ -12,8 +12,32 @@ class HandlerTable;
 // Calls all of the below.
 void RegisterFamilies(Arch arch, HandlerTable& table);
 
-void RegisterMoves(Arch arch, HandlerTable& table);        // moves.cc
-void RegisterProgramFlow(Arch arch, HandlerTable& table);  // program_flow.cc
+void RegisterMoves(Arch arch, HandlerTable& table);            // moves.cc
+void RegisterProgramFlow(Arch arch, HandlerTable& table);      // program_flow.cc
+void RegisterVectorInteger(Arch arch, HandlerTable& table);    // vector_integer.cc
+void RegisterVectorInteger16(Arch arch, HandlerTable& table);  // vector_integer16.cc
+void RegisterVectorBits(Arch arch, HandlerTable& table);       // vector_bits.cc
+void RegisterByteSums(Arch arch, HandlerTable& table);         // byte_sums.cc
+void RegisterFloat16(Arch arch, HandlerTable& table);          // float16.cc
+void RegisterFloat32(Arch arch, HandlerTable& table);          // float32.cc
+void RegisterFloat64(Arch arch, HandlerTable& table);          // float64.cc
+void RegisterVectorCompare(Arch arch, HandlerTable& table);    // vector_compare.cc
+void RegisterTranscendental(Arch arch, HandlerTable& table);   // transcendental.cc
+void RegisterDivision(Arch arch, HandlerTable& table);         // division.cc
+void RegisterConversions(Arch arch, HandlerTable& table);      // conversions.cc
+void RegisterNormalized(Arch arch, HandlerTable& table);       // normalized.cc
+void RegisterFp8(Arch arch, HandlerTable& table);              // fp8.cc
+void RegisterScaled(Arch arch, HandlerTable& table);           // scaled.cc
+void RegisterPacked(Arch arch, HandlerTable& table);           // packed.cc
+void RegisterMixed(Arch arch, HandlerTable& table);            // mixed.cc
+void RegisterDot(Arch arch, HandlerTable& table);              // dot.cc
+void RegisterCrossLane(Arch arch, HandlerTable& table);        // cross_lane.cc
+void RegisterScalarInteger(Arch arch, HandlerTable& table);    // scalar_integer.cc
+void RegisterScalarBits(Arch arch, HandlerTable& table);       // scalar_bits.cc
+void RegisterScalarCompare(Arch arch, HandlerTable& table);    // scalar_compare.cc
+void RegisterScalarMasks(Arch arch, HandlerTable& table);      // scalar_masks.cc
+void RegisterScalarRegisters(Arch arch, HandlerTable& table);  // scalar_registers.cc
+void RegisterMatrix(Arch arch, HandlerTable& table);           // matrix.cc
 
 }  // namespace lanewise::emulator
 

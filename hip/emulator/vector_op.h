@@ -11,8 +11,9 @@
 // Argument i of the function is source i of the instruction, read as the argument's type says:
 //   uint32_t, int32_t, float, uint64_t, int64_t, double   32 or 64 bits
 //   Half (f16 bits), uint16_t, int16_t                    the half that op_sel or SDWA names
-//   FloatBits                                             float modifiers, but denormals kept
+//   HalfBits, FloatBits, DoubleBits                       float modifiers, but denormals kept
 //   bool                                                  the lane's bit of a 64-bit scalar operand
+// After the sources a function may take `Mode` (the MODE register) and `const Instruction&`.
 // The result's type says the same of destination 0; WithCarry<T> writes T to destination 0 and a
 // bit a lane to the scalar destination 1 (0 for inactive lanes). All lanes are computed, those
 // outside EXEC for nothing: a function must be defined for any bits, without side effects.
@@ -23,18 +24,22 @@
 #include <type_traits>
 #include <utility>
 
+#include "hip/emulator/half.h"
 #include "hip/emulator/instruction.h"
+#include "hip/emulator/rounding.h"
 #include "hip/emulator/vector_operand.h"
 #include "hip/emulator/wave.h"
 
 namespace lanewise::emulator {
 
-struct Half {
+struct HalfBits {
   uint16_t bits;
 };
-
 struct FloatBits {
   uint32_t bits;
+};
+struct DoubleBits {
+  uint64_t bits;
 };
 
 template <typename T>
@@ -50,6 +55,8 @@ inline constexpr LaneType kLaneType = [] {
   if constexpr (std::is_same_v<T, float>) return LaneType::kF32;
   if constexpr (std::is_same_v<T, FloatBits>) return LaneType::kF32Bits;
   if constexpr (std::is_same_v<T, double>) return LaneType::kF64;
+  if constexpr (std::is_same_v<T, DoubleBits>) return LaneType::kF64Bits;
+  if constexpr (std::is_same_v<T, HalfBits>) return LaneType::kF16Bits;
   if constexpr (std::is_same_v<T, uint64_t> || std::is_same_v<T, int64_t>) return LaneType::kU64;
   if constexpr (std::is_same_v<T, Half>) return LaneType::kF16;
   if constexpr (std::is_same_v<T, uint16_t>) return LaneType::kU16;
@@ -67,6 +74,18 @@ inline T FromWords(const LaneRows& rows, int lane) {
     return std::bit_cast<T>(rows.lo[lane]);
   } else {
     return std::bit_cast<T>(static_cast<uint16_t>(rows.lo[lane]));
+  }
+}
+
+// What kOp gets for argument kIndex.
+template <typename T, size_t kIndex>
+inline T Argument(const LaneRows* rows, const Wave& wave, const Instruction& inst, int lane) {
+  if constexpr (std::is_same_v<T, Mode>) {
+    return wave.mode;
+  } else if constexpr (std::is_same_v<T, const Instruction&>) {
+    return inst;
+  } else {
+    return FromWords<T>(rows[kIndex], lane);
   }
 }
 
@@ -89,6 +108,8 @@ LaneRows Fetch(const Wave& wave, const Instruction& inst, int index, LaneScratch
   if constexpr (std::is_same_v<T, bool>) {
     ExpandMask(wave.Read64(inst.src[index]), scratch.lo);
     return {scratch.lo, nullptr};
+  } else if constexpr (std::is_same_v<T, Mode> || std::is_same_v<T, const Instruction&>) {
+    return {};
   } else {
     return FetchRows(wave, inst, index, kLaneType<T>, scratch);
   }
@@ -122,21 +143,26 @@ inline void ForAllLanes(const Wave& wave, const Instruction& inst, std::index_se
 #pragma GCC ivdep
 #endif
   for (int lane = 0; lane < kLanes; ++lane) {
-    store(lane, kOp(FromWords<std::tuple_element_t<kIndex, Args>>(rows[kIndex], lane)...));
+    store(lane, kOp(Argument<std::tuple_element_t<kIndex, Args>, kIndex>(rows, wave, inst, lane)...));
   }
 }
 
 }  // namespace internal
 
-// A value a lane. kKeepHigh: a 16-bit result keeps the destination's upper half.
-template <auto kOp, bool kKeepHigh = false>
+// What becomes of the other half where a result has 16 bits: most instructions clear it, those that
+// GFX9 gave op_sel (and v_mac_f16 and its kin) keep it.
+inline constexpr bool kKeepHigh = true;
+
+// A value a lane.
+template <auto kOp, bool kKeepsHigh = false>
 void VectorOp(Wave& wave, const Instruction& inst) {
   using Signature = internal::OpSignature<kOp>;
   using Result = typename Signature::ResultType;
   constexpr LaneType kType = internal::kLaneType<Result>;
   constexpr auto kIndices = std::make_index_sequence<Signature::kArity>();
+  const RoundingScope rounding(wave.mode, kType);
   LaneScratch scratch;
-  const bool direct = !kKeepHigh && WritesDirectly(wave, inst, kType);
+  const bool direct = !kKeepsHigh && WritesDirectly(wave, inst, kType);
   uint32_t* const lo = direct ? wave.vector[inst.dst[0].index] : scratch.lo;
   uint32_t* const hi =
       direct ? wave.vector[inst.dst[0].index + (IsWide(kType) ? 1 : 0)] : scratch.hi;
@@ -144,7 +170,7 @@ void VectorOp(Wave& wave, const Instruction& inst) {
     internal::ToWords(value, lo, hi, lane);
   });
   if (!direct) {
-    CommitRows(wave, inst, 0, kType, WriteMask(wave, inst), scratch, kKeepHigh);
+    CommitRows(wave, inst, 0, kType, WriteMask(wave, inst), scratch, kKeepsHigh);
   }
 }
 
@@ -165,6 +191,23 @@ void CarryOp(Wave& wave, const Instruction& inst) {
   const uint64_t mask = WriteMask(wave, inst);
   CommitRows(wave, inst, 0, kType, mask, scratch);
   wave.Write64(inst.dst[1], PackMask(carries) & mask);
+}
+
+// kSaturating in place of kOp where the instruction says clamp: integers, whose clamp is a matter
+// of the sum before it is cut to its width.
+template <auto kOp, auto kSaturating, bool kKeepsHigh = false>
+void ClampedOp(Wave& wave, const Instruction& inst) {
+  (inst.mod.clamp ? VectorOp<kSaturating, kKeepsHigh> : VectorOp<kOp, kKeepsHigh>)(wave, inst);
+}
+template <auto kOp, auto kSaturating>
+void ClampedCarryOp(Wave& wave, const Instruction& inst) {
+  (inst.mod.clamp ? CarryOp<kSaturating> : CarryOp<kOp>)(wave, inst);
+}
+
+// kIeee where MODE says so, else kPlain: what becomes of a signaling NaN.
+template <auto kIeee, auto kPlain, bool kKeepsHigh = false>
+void IeeeOp(Wave& wave, const Instruction& inst) {
+  (wave.mode.ieee() ? VectorOp<kIeee, kKeepsHigh> : VectorOp<kPlain, kKeepsHigh>)(wave, inst);
 }
 
 // A comparison: destination 0 is a 64-bit scalar, 0 for inactive lanes. kWritesExec: v_cmpx_*.

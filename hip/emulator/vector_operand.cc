@@ -97,9 +97,11 @@ void ApplySigns(LaneType type, bool abs, bool neg, uint32_t* lo, uint32_t* hi) {
     case LaneType::kF32Bits:
       break;
     case LaneType::kF16:
+    case LaneType::kF16Bits:
       sign = 0x8000u;
       break;
     case LaneType::kF64:
+    case LaneType::kF64Bits:
       words = hi;
       break;
     default:
@@ -163,6 +165,15 @@ void ModifyOutput(const Wave& wave, const Modifiers& mod, LaneType type, LaneScr
   }
 }
 
+void ClampRow(const Mode& mode, uint32_t* row) {
+  for (int l = 0; l < kLanes; ++l) {
+    const float value = std::bit_cast<float>(row[l]);
+    const float number = value > 0 ? (value < 1 ? value : 1.0f) : 0.0f;
+    const bool keep = std::isnan(value) && !mode.dx10_clamp();
+    row[l] = keep ? row[l] : std::bit_cast<uint32_t>(number);
+  }
+}
+
 // The destination word of one lane under SDWA's dst_sel and dst_unused.
 uint32_t MergeSdwa(const Modifiers& mod, uint32_t old, uint32_t value) {
   if (mod.dst_sel == SdwaSelect::kDword) return value;
@@ -195,7 +206,7 @@ LaneRows FetchRows(const Wave& wave, const Instruction& inst, int index, LaneTyp
                    LaneScratch& scratch) {
   const Operand& operand = inst.src[index];
   const bool wide = IsWide(type);
-  const bool narrow = type == LaneType::kF16 || type == LaneType::kU16 || type == LaneType::kI16;
+  const bool narrow = IsNarrow(type);
   const bool flush = FlushesInput(wave.mode, type);
   if (operand.is_vector() && !inst.has_input_modifiers && !flush && !narrow) {
     const uint32_t* row = wave.vector[operand.index];
@@ -247,7 +258,7 @@ void CommitRows(Wave& wave, const Instruction& inst, int index, LaneType type, u
   LaneScratch modified;
   const LaneScratch* values = &result;
   const bool wide = IsWide(type);
-  const bool narrow = type == LaneType::kF16 || type == LaneType::kU16 || type == LaneType::kI16;
+  const bool narrow = IsNarrow(type);
   const bool flush = FlushesOutput(wave.mode, type);
   const bool sdwa = inst.encoding == Encoding::kSdwa;
   uint32_t* const row = wave.vector[operand.index];
@@ -273,6 +284,23 @@ void CommitRows(Wave& wave, const Instruction& inst, int index, LaneType type, u
   ExpandMask(mask, words);
   Blend(row, values->lo, words);
   if (wide) Blend(row + kLanes, values->hi, words);
+}
+
+void CommitF32Pair(Wave& wave, const Instruction& inst, const LaneScratch& result) {
+  LaneScratch modified;
+  std::memcpy(&modified, &result, sizeof(modified));
+  if (inst.mod.clamp) {
+    for (uint32_t* row : {modified.lo, modified.hi}) ClampRow(wave.mode, row);
+  }
+  if (FlushesOutput(wave.mode, LaneType::kF32)) {
+    Flush(LaneType::kF32, modified.lo, nullptr);
+    Flush(LaneType::kF32, modified.hi, nullptr);
+  }
+  alignas(64) uint32_t words[kLanes];
+  ExpandMask(wave.exec(), words);
+  uint32_t* const row = wave.vector[inst.dst[0].index];
+  Blend(row, modified.lo, words);
+  Blend(row + kLanes, modified.hi, words);
 }
 
 void ExpandMask(uint64_t mask, uint32_t words[kLanes]) {

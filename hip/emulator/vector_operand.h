@@ -19,12 +19,20 @@ enum class LaneType : uint8_t {
   kF32Bits,  // as kF32, denormals kept (v_cndmask)
   kU64,      // two rows
   kF64,
-  kF16,  // low half, or the half that op_sel or SDWA names; zero-extended in the lane's word
-  kU16,  // as kF16 without float modifiers
-  kI16,  // as kU16, sign-extended in the lane's word
+  kF64Bits,  // as kF64, denormals kept
+  kF16,      // low half, or the half that op_sel or SDWA names; zero-extended in the lane's word
+  kF16Bits,  // as kF16, denormals kept
+  kU16,      // as kF16 without float modifiers
+  kI16,      // as kU16, sign-extended in the lane's word
 };
 
-constexpr bool IsWide(LaneType type) { return type == LaneType::kU64 || type == LaneType::kF64; }
+constexpr bool IsWide(LaneType type) {
+  return type == LaneType::kU64 || type == LaneType::kF64 || type == LaneType::kF64Bits;
+}
+constexpr bool IsNarrow(LaneType type) {
+  return type == LaneType::kF16 || type == LaneType::kF16Bits || type == LaneType::kU16 ||
+         type == LaneType::kI16;
+}
 
 // One operand of all lanes: lo[l] and, where wide, hi[l].
 struct LaneRows {
@@ -55,6 +63,10 @@ bool WritesDirectly(const Wave& wave, const Instruction& inst, LaneType type);
 // `keep_high` says so.
 void CommitRows(Wave& wave, const Instruction& inst, int index, LaneType type, uint64_t mask,
                 const LaneScratch& result, bool keep_high = false);
+
+// Writes a pair of floats to destination 0 and the register behind it, each with the clamp and the
+// denormal mode of a float.
+void CommitF32Pair(Wave& wave, const Instruction& inst, const LaneScratch& result);
 
 // words[l] = all ones where bit l of the mask is set, else 0; and back (any bit 0 set counts).
 void ExpandMask(uint64_t mask, uint32_t words[kLanes]);
