@@ -1,5 +1,5 @@
-// Weight preparation in weights/: every operation as a plan, run and, where the inputs are only moved or
-// reversibly converted, restored and compared with what went in.
+// Weight preparation in weights/: every operation as a plan, run and, where the inputs are only
+// moved or reversibly converted, restored and compared with what went in.
 
 #include <cstdint>
 #include <utility>
@@ -103,17 +103,16 @@ absl::StatusOr<LinearInput> ReadLinear(const Case& golden_case, const char* e4m3
   if (!weight.ok()) return weight.status();
   if (!codes.ok()) return codes.status();
   LinearInput input;
-  input.source = LinearSource::Whole(
-      weight->shape[0], weight->shape[1],
-      e4m3 ? LinearSource::WeightForm::kE4m3 : LinearSource::WeightForm::kBf16,
-      codes->shape[0] == weight->shape[0] ? LinearSource::CodeForm::kRow
-                                          : LinearSource::CodeForm::kBlock);
+  input.source =
+      LinearSource::Whole(weight->shape[0], weight->shape[1],
+                          e4m3 ? LinearSource::WeightForm::kE4m3 : LinearSource::WeightForm::kBf16,
+                          codes->shape[0] == weight->shape[0] ? 1 : 32);
   input.bytes = {weight->bytes, codes->bytes};
   return input;
 }
 
 absl::StatusOr<Results> Dense(const LinearInput& input, bool chunk_q) {
-  const absl::StatusOr<LinearPlans> plans = gfx942::PlanDense(input.source, {.chunk_q = chunk_q});
+  const absl::StatusOr<WeightPlans> plans = gfx942::PlanDense(input.source, {.chunk_q = chunk_q});
   if (!plans.ok()) return plans.status();
   const std::int64_t padded = plans->weight.packer.layout().extent(1);
   // Codes first, as restoring wants them: rows that do not fold are refused before the weight.
@@ -148,7 +147,7 @@ absl::StatusOr<Results> LinearCopy(const Case& golden_case) {
 absl::StatusOr<Results> OcpFromDequant(const Case& golden_case) {
   const absl::StatusOr<LinearInput> input = ReadLinear(golden_case, "none", "w");
   if (!input.ok()) return input.status();
-  const absl::StatusOr<LinearPlans> plans =
+  const absl::StatusOr<WeightPlans> plans =
       gfx950::PlanLinear(input->source, gfx950::LinearKind::kBlockCodes);
   if (!plans.ok()) return plans.status();
   absl::StatusOr<OutputTensor> bytes =
@@ -165,8 +164,8 @@ absl::StatusOr<Results> AsBlock32Scale(const Case& golden_case) {
   Results results;
   const std::int64_t n = scale->shape[0], columns = scale->shape[1];
   if (!RowCodesFold(scale->bytes, n, columns)) return results;
-  const LinearSource source = LinearSource::Whole(n, 32 * columns, LinearSource::WeightForm::kE4m3,
-                                                  LinearSource::CodeForm::kRow);
+  const LinearSource source =
+      LinearSource::Whole(n, 32 * columns, LinearSource::WeightForm::kE4m3, 1);
   const absl::StatusOr<TensorPlan> plan = PlanBlockCodes(source, *FindLayout("plain"), columns);
   if (!plan.ok()) return plan.status();
   absl::StatusOr<OutputTensor> blocks = Run(*plan, {{}, scale->bytes}, {n / 32, columns});
@@ -186,20 +185,27 @@ absl::StatusOr<Results> MoeCopies(const Case& golden_case) {
   if (!inter.ok()) return inter.status();
   const std::int64_t experts = views[0].shape[0], padded = views[0].shape[1] / 2;
   const std::int64_t hidden = 2 * views[0].shape[2], out = views[2].shape[1];
-  const ExpertSource source = gfx942::PlainExperts(experts, hidden, *inter, padded, out);
-  absl::Status status = gfx942::CheckPlainPadding(views[0].bytes, views[2].bytes, source, padded);
-  if (!status.ok()) return status;
+  const gfx942::PlainExperts plain = {experts, hidden, *inter, padded, out};
+  if (absl::Status status = plain.CheckPadding(views[0].bytes, views[2].bytes); !status.ok()) {
+    return status;
+  }
   // The seed pads nothing and looks at no code.
-  const absl::StatusOr<ExpertPlans> plans = gfx942::PlanExperts(
-      source, {.hidden_multiple = 1, .inter_multiple = 1, .first_refused_code = 256});
-  if (!plans.ok()) return plans.status();
-  const Sources sources = {views[0].bytes, views[1].bytes, views[2].bytes, views[3].bytes};
+  constexpr gfx942::ExpertOptions kAsTheSeed = {
+      .hidden_multiple = 1, .inter_multiple = 1, .first_refused_code = 256};
+  const absl::StatusOr<WeightPlans> w13 = gfx942::PlanGateUp(plain.GateUp(), kAsTheSeed);
+  const absl::StatusOr<WeightPlans> w2 = gfx942::PlanDown(plain.Down(), kAsTheSeed);
+  if (!w13.ok()) return w13.status();
+  if (!w2.ok()) return w2.status();
   Results results;
-  for (const auto& [role, plan] : {std::pair("w13", &plans->w13), {"w13_s", &plans->w13_codes},
-                                   {"w2", &plans->w2}, {"w2_s", &plans->w2_codes}}) {
-    absl::StatusOr<OutputTensor> output = Run(*plan, sources, plan->shape);
-    if (!output.ok()) return output.status();
-    results.tensors[role] = *std::move(output);
+  const auto run = [&](const char* role, const TensorPlan& plan, std::size_t first) {
+    absl::StatusOr<OutputTensor> output =
+        Run(plan, {views[first].bytes, views[first + 1].bytes}, plan.shape);
+    if (output.ok()) results.tensors[role] = *std::move(output);
+    return output.status();
+  };
+  for (const absl::Status& status : {run("w13", w13->weight, 0), run("w13_s", w13->codes, 0),
+                                     run("w2", w2->weight, 2), run("w2_s", w2->codes, 2)}) {
+    if (!status.ok()) return status;
   }
   return results;
 }
@@ -218,7 +224,8 @@ absl::StatusOr<Results> Permutation(const TensorPlan& plan, std::int64_t size) {
   return results;
 }
 
-// Every permutation of heads is q_fused on rows of some elements: o_fused is so with 32 in place of 16.
+// Every permutation of heads is q_fused on rows of some elements: o_fused is so with 32 in place
+// of 16.
 Operation HeadPermutation(const char* heads_arg, std::int64_t chunk) {
   return [heads_arg, chunk](const Case& golden_case) -> absl::StatusOr<Results> {
     const absl::StatusOr<std::int64_t> heads = golden_case.IntArg(heads_arg, 8);
@@ -227,9 +234,10 @@ Operation HeadPermutation(const char* heads_arg, std::int64_t chunk) {
     if (!head_dim.ok()) return head_dim.status();
     Layout layout;
     layout.tag = "permutation";
-    layout.main = chunk == 16   ? Pattern("row(head chunk:chunks dim:16) byte -> chunk head dim byte")
-                  : chunk == 32 ? Pattern("row(head chunk:chunks dim:32) byte -> chunk head dim byte")
-                                : Pattern("row(head chunk:chunks) byte -> chunk head byte");
+    layout.main = chunk == 16 ? Pattern("row(head chunk:chunks dim:16) byte -> chunk head dim byte")
+                  : chunk == 32
+                      ? Pattern("row(head chunk:chunks dim:32) byte -> chunk head dim byte")
+                      : Pattern("row(head chunk:chunks) byte -> chunk head byte");
     const std::int64_t inner = chunk == 1 ? 32 : chunk;
     layout = layout.WithParameter("chunks", *head_dim / inner);
     const std::int64_t size = *heads * *head_dim / (chunk == 1 ? 32 : 1);
@@ -261,7 +269,7 @@ absl::StatusOr<Results> PermuteQToFused(const Case& golden_case) {
 }
 
 Operation PermuteWeight(const char* heads_arg,
-                        absl::StatusOr<LinearPlans> (*make)(const LinearSource&, std::int64_t)) {
+                        absl::StatusOr<WeightPlans> (*make)(const LinearSource&, std::int64_t)) {
   return [heads_arg, make](const Case& golden_case) -> absl::StatusOr<Results> {
     const absl::StatusOr<TensorView> weight = golden_case.Input("weight");
     const absl::StatusOr<TensorView> codes = golden_case.Input("weight_scale");
@@ -269,9 +277,8 @@ Operation PermuteWeight(const char* heads_arg,
     if (!weight.ok()) return weight.status();
     if (!codes.ok()) return codes.status();
     if (!heads.ok()) return heads.status();
-    const absl::StatusOr<LinearPlans> plans = make(
-        LinearSource::Whole(weight->shape[0], weight->shape[1], LinearSource::WeightForm::kE4m3,
-                            LinearSource::CodeForm::kRow),
+    const absl::StatusOr<WeightPlans> plans = make(
+        LinearSource::Whole(weight->shape[0], weight->shape[1], LinearSource::WeightForm::kE4m3, 1),
         *heads);
     if (!plans.ok()) return plans.status();
     const Sources sources = {weight->bytes, codes->bytes};
