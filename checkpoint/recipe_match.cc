@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -155,10 +156,10 @@ class Matcher {
     }
     for (const Fused& fused : fused_) AddExperts(fused);
     CheckGroups();
-    std::stable_sort(match_.weights.begin(), match_.weights.end(),
-                     [&](const MatchedWeight& a, const MatchedWeight& b) {
-                       return Find(a.parts[0].weight) < Find(b.parts[0].weight);
-                     });
+    std::sort(match_.weights.begin(), match_.weights.end(),
+              [&](const MatchedWeight& a, const MatchedWeight& b) {
+                return Find(a.parts[0].weight) < Find(b.parts[0].weight);
+              });
     for (const TensorSpec& spec : tensors_) {
       if (claimed_.contains(spec.name)) continue;
       if (IsQuantized(spec.dtype)) {
@@ -371,8 +372,9 @@ class Matcher {
   void AddExperts(const Fused& fused) {
     const Rule& rule = recipe_.rules[fused.rule];
     std::vector<Candidate> parts = fused.parts;
-    std::stable_sort(parts.begin(), parts.end(), [](const Candidate& a, const Candidate& b) {
-      return std::pair(a.expert, a.half) < std::pair(b.expert, b.half);
+    std::sort(parts.begin(), parts.end(), [](const Candidate& a, const Candidate& b) {
+      return std::tie(a.expert, a.half, a.weight->name) <
+             std::tie(b.expert, b.half, b.weight->name);
     });
     const absl::StatusOr<MatchedWeight> weight = Join(rule, fused.name, parts);
     if (weight.ok()) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 
@@ -340,11 +341,11 @@ absl::StatusOr<SafetensorsHeader> ParseText(std::string_view padded,
   header.json = padded.substr(0, padded.find_last_of('}') + 1);
   header.data_begin = 8 + static_cast<int64_t>(padded.size());
 
-  // Stable: empty tensors at one offset keep the header's order.
-  std::stable_sort(header.tensors.begin(), header.tensors.end(),
-                   [](const TensorInfo& a, const TensorInfo& b) {
-                     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-                   });
+  // Empty tensors at one offset go by their names.
+  std::sort(header.tensors.begin(), header.tensors.end(),
+            [](const TensorInfo& a, const TensorInfo& b) {
+              return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
+            });
   if (!data_size) data_size = header.tensors.empty() ? 0 : header.tensors.back().end;
   for (const TensorInfo& tensor : header.tensors) {
     if (const absl::Status status = CheckTensor(tensor, *data_size); !status.ok()) {

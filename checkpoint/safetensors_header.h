@@ -43,7 +43,7 @@ struct TensorInfo : TensorSpec {
 };
 
 struct SafetensorsHeader {
-  std::vector<TensorInfo> tensors;              // in the order of their bytes in the file
+  std::vector<TensorInfo> tensors;  // in the order of their bytes in the file, then of their names
   std::map<std::string, std::string> metadata;  // empty also where the file has none
   std::string_view json;   // the header's text without the spaces that pad it; views the input
   int64_t data_begin = 0;  // the file offset of the data section
