@@ -392,6 +392,7 @@ absl::StatusOr<Recipe> Recipe::Parse(std::string_view text, std::string_view ori
   if (!json.ok()) return json.status();
   Object object(*json, std::string(origin));
   Recipe recipe;
+  recipe.json = std::string(text);
   recipe.name = object.Text("name", true);
   recipe.about = object.Text("about", false);
   recipe.generic = object.Flag("generic");

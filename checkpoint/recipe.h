@@ -106,6 +106,7 @@ struct Recipe {
   std::vector<Presence> recognised_by;  // all have to hold; none at all: never chosen by looking
   std::vector<Presence> unless;         // none may hold
   std::vector<Rule> rules;              // a tensor belongs to the first that fits
+  std::string json;                     // the text it was parsed from
 
   // Reads a recipe from the text of its JSON file. `origin` begins the messages. Refuses fields
   // that do not exist, words that mean nothing, and whatever would let two weights become one.
