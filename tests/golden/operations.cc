@@ -36,6 +36,7 @@ const OperationTable& OperationTable::Get() {
     auto* all = new OperationTable;
     AddLayoutsReference(*all);
     AddLayoutsWeights(*all);
+    AddMfma(*all);
     return all;
   }();
   return *table;

@@ -9,6 +9,7 @@ namespace lanewise::golden {
 
 void AddLayoutsReference(OperationTable& table);
 void AddLayoutsWeights(OperationTable& table);
+void AddMfma(OperationTable& table);
 
 }  // namespace lanewise::golden
 
