@@ -34,8 +34,10 @@ bool IsRefusal(std::string_view op) { return op.ends_with(kRefuse); }
 const OperationTable& OperationTable::Get() {
   static const OperationTable* const table = [] {
     auto* all = new OperationTable;
+    AddGemm(*all);
     AddLayoutsReference(*all);
     AddLayoutsWeights(*all);
+    AddQuantize(*all);
     return all;
   }();
   return *table;

@@ -7,8 +7,10 @@
 
 namespace lanewise::golden {
 
+void AddGemm(OperationTable& table);
 void AddLayoutsReference(OperationTable& table);
 void AddLayoutsWeights(OperationTable& table);
+void AddQuantize(OperationTable& table);
 
 }  // namespace lanewise::golden
 
