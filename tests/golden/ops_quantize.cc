@@ -1,14 +1,13 @@
 // Quantization and tile selection in reference/.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "base/text.h"
 #include "formats/formats.h"
 #include "reference/gfx950/tile_selection.h"
 #include "reference/quantize/mx.h"
@@ -23,12 +22,14 @@ namespace {
 using reference::BlockRule;
 using reference::gfx950::TileConfig;
 
-absl::StatusOr<BlockRule> RuleNamed(std::string_view name) {
+// "rounded-log2" and "rounded_log2" alike.
+absl::StatusOr<BlockRule> RuleNamed(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
   for (const BlockRule rule : {BlockRule::kExact, BlockRule::kRoundedLog2, BlockRule::kFloor,
                                BlockRule::kEven, BlockRule::kRoundUp}) {
     if (reference::BlockRuleName(rule) == name) return rule;
   }
-  return absl::InvalidArgumentError(absl::StrCat("there is no block rule '", AbslView(name), "'"));
+  return absl::InvalidArgumentError(absl::StrCat("there is no block rule '", name, "'"));
 }
 
 absl::StatusOr<Results> Mxfp8Quantize(const Case& golden_case) {
