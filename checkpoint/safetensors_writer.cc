@@ -253,24 +253,30 @@ std::string SafetensorsWriter::HeaderJson() const {
   return text;
 }
 
+absl::Status SafetensorsWriter::CheckComplete() const {
+  const State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  if (state.finished) {
+    return absl::FailedPreconditionError(absl::StrCat(state.file.path(), ": is already complete"));
+  }
+  if (!state.broken.ok()) return state.broken;
+  for (size_t i = 0; i < state.tensors.size(); ++i) {
+    const TensorInfo& info = state.tensors[i];
+    const int64_t missing = state.coverage[i].FirstMissing(info.byte_count());
+    if (missing < info.byte_count()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(state.file.path(), ": tensor ", Quoted(info.name), ": byte ", missing,
+                       " of ", info.byte_count(), " was never written"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SafetensorsWriter::Finish() {
+  if (absl::Status status = CheckComplete(); !status.ok()) return status;
   State& state = *state_;
   {
     const std::lock_guard lock(state.mutex);
-    if (state.finished) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(state.file.path(), ": is already complete"));
-    }
-    if (!state.broken.ok()) return state.broken;
-    for (size_t i = 0; i < state.tensors.size(); ++i) {
-      const TensorInfo& info = state.tensors[i];
-      const int64_t missing = state.coverage[i].FirstMissing(info.byte_count());
-      if (missing < info.byte_count()) {
-        return absl::FailedPreconditionError(
-            absl::StrCat(state.file.path(), ": tensor ", Quoted(info.name), ": byte ", missing,
-                         " of ", info.byte_count(), " was never written"));
-      }
-    }
     state.finished = true;
   }
   absl::StatusOr<std::string> header = state.Header();

@@ -76,7 +76,10 @@ class SafetensorsWriter {
   std::string HeaderJson() const;
 
   // Refuses if any byte of any tensor was not written, naming the tensor and the first such byte.
-  // Then writes the header, flushes the file to disk, renames it and flushes the directory.
+  absl::Status CheckComplete() const;
+
+  // CheckComplete; then writes the header, flushes the file to disk, renames it and flushes the
+  // directory.
   absl::Status Finish();
 
  private:

@@ -58,8 +58,8 @@ class Element {
 
   // The nearest element, of two equally near the one with the even mantissa; `overflow` says what
   // becomes of magnitudes that round to more than the largest finite one, and of Inf.
-  //  - NaN: NaN of the same sign (FNUZ has just one NaN). Formats with no NaN: the largest finite
-  //    number, with a plus sign.
+  //  - NaN: ElementSpec's `nan` with the same sign, whatever the payload (FNUZ has just one NaN).
+  //    Formats with no NaN: the largest finite number, with a plus sign.
   //  - FNUZ: what rounds to zero is 0x00, whatever its sign.
   //  - e8m0 has neither sign nor zero. Below its smallest number, 2^-127, and for either zero: code
   //    0. Negative numbers: NaN, also when saturating. Halfway between two powers of two: the
@@ -141,6 +141,8 @@ class Element {
   static_assert(kMinExponent - kMantissaBits >= -149);
   static_assert(kMinExponent >= (kMantissaBits == 0 ? -127 : -126));
   static_assert((1 << kExponentBits) - 2 - kBias <= 127);
+  // Without a sign, a negative number becomes NaN.
+  static_assert(kHasSign || kHasNan);
 
   explicit constexpr Element(Bits bits) : bits_(bits) {}
 

@@ -3,6 +3,7 @@
 namespace lanewise::emulator {
 
 void RegisterFamilies(Arch arch, HandlerTable& table) {
+  RegisterLds(arch, table);
   RegisterMoves(arch, table);
   RegisterProgramFlow(arch, table);
   RegisterVectorInteger(arch, table);
@@ -29,6 +30,9 @@ void RegisterFamilies(Arch arch, HandlerTable& table) {
   RegisterScalarMasks(arch, table);
   RegisterScalarRegisters(arch, table);
   RegisterMatrix(arch, table);
+  RegisterScalarMemory(arch, table);
+  RegisterVectorAtomic(arch, table);
+  RegisterVectorMemory(arch, table);
 }
 
 }  // namespace lanewise::emulator

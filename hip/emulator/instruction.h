@@ -124,6 +124,9 @@ struct Instruction {
   InstructionClass klass = InstructionClass::kOther;
   bool has_output_modifiers = false;  // omod, clamp, SDWA destination select or DPP
   bool has_input_modifiers = false;   // neg, abs, op_sel, SDWA source select or DPP
+  bool copies =
+      false;  // moves or selects values whole: an undefined source only makes its result so
+  uint16_t matrix_cycles = 0;  // matrix instructions: cycles of the matrix core
   uint8_t dst_count = 0;
   uint8_t src_count = 0;
   Operand dst[3];

@@ -152,6 +152,19 @@ TEST(ExactAccumulator, KeepsNanAndInfApart) {
   EXPECT_EQ(Bits(accumulator.ToFloat()), 0u);
 }
 
+// Sums that need more digits than any of their terms.
+TEST(ExactAccumulator, CarriesAboveItsTerms) {
+  constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+  for (int exponent = -40; exponent < 40; ++exponent) {
+    ExactAccumulator accumulator;
+    for (int i = 0; i < 64; ++i) accumulator.Add(kLowest, exponent);
+    EXPECT_EQ(accumulator.ToFloat(), -std::ldexp(1.0f, 69 + exponent)) << exponent;
+    for (int i = 0; i < 192; ++i) accumulator.Add(-(kLowest + 1), exponent);
+    // 128 2^63 - 192
+    EXPECT_EQ(accumulator.ToFloat(), std::ldexp(1.0f, 70 + exponent)) << exponent;
+  }
+}
+
 // Terms with all ones in their digits, past several carries, and at night more than a word holds.
 TEST(ExactAccumulator, CarriesBeforeAWordIsFull) {
   const std::int64_t terms = (std::int64_t{1} << (Nightly() ? 31 : 25)) + (1 << 20);

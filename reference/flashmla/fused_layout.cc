@@ -13,10 +13,19 @@ namespace {
 using Bytes = Tensor<std::uint8_t, 2>;
 using Permutation = Tensor<std::int64_t, 1>;
 
+// Far above any model; it keeps a permutation's size from overflowing.
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 31;
+
 absl::Status CheckHeads(std::int64_t heads, std::int64_t head_dim) {
-  if (heads >= 1 && head_dim >= 1) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(heads, " heads of ", head_dim, " elements: expected at least 1 of each"));
+  if (heads < 1 || head_dim < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(heads, " heads of ", head_dim, " elements: expected at least 1 of each"));
+  }
+  if (heads > kMaxElements / head_dim) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(heads, " heads of ", head_dim, " elements are more than ", kMaxElements));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckHeadDim(std::int64_t heads, std::int64_t head_dim, std::int64_t chunk) {

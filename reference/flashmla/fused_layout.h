@@ -20,13 +20,13 @@ inline constexpr std::int64_t kQChunk = 16;
 inline constexpr std::int64_t kOChunk = 32;
 
 // With H heads of D elements: fused[(d / 16) (16 H) + 16 h + d % 16] = standard[D h + d]. Refuses
-// sizes below 1 and a head_dim that is not a multiple of 16 (one head alone may have any: nothing
-// moves).
+// sizes below 1, more than 2^31 elements and a head_dim that is not a multiple of 16 (one head
+// alone may have any: nothing moves).
 absl::StatusOr<Tensor<std::int64_t, 1>> QFusedPermutation(std::int64_t num_heads,
                                                           std::int64_t head_dim = 512);
 
 // Per group of G heads of D elements: fused[(c G + h) 32 + j] = standard[D h + 32 c + j]. Refuses
-// sizes below 1 and a head_dim that is not a multiple of 32.
+// sizes below 1, more than 2^31 elements and a head_dim that is not a multiple of 32.
 absl::StatusOr<Tensor<std::int64_t, 1>> OFusedPermutation(std::int64_t heads_per_group = 8,
                                                           std::int64_t head_dim = 512);
 

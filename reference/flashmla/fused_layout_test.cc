@@ -72,6 +72,7 @@ TEST(Permutations, RefuseSizesThatDoNotDivide) {
     EXPECT_FALSE(OFusedPermutation(bad, 32).ok());
     EXPECT_FALSE(OFusedChunkPermutation(4, bad).ok());
   }
+  EXPECT_FALSE(QFusedPermutation(std::int64_t{1} << 40, std::int64_t{1} << 40).ok());
 }
 
 TEST(Permutations, LeaveOneHeadAsItIs) {

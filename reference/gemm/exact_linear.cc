@@ -13,7 +13,7 @@
 #include "reference/gemm/fixed_point.h"
 #include "reference/gemm/parallel.h"
 
-namespace lanewise {
+namespace lanewise::reference {
 namespace {
 
 using Int128 = __int128;
@@ -262,4 +262,4 @@ template absl::StatusOr<Tensor<Bf16, 2>> ExactLinear(const Tensor<Bf16, 2>&,
 template absl::StatusOr<Tensor<double, 2>> ExactLinear(const Tensor<Bf16, 2>&,
                                                        const Tensor<Bf16, 2>&);
 
-}  // namespace lanewise
+}  // namespace lanewise::reference

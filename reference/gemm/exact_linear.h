@@ -41,7 +41,7 @@
 #include "reference/gemm/operand.h"
 #include "reference/tensor.h"
 
-namespace lanewise {
+namespace lanewise::reference {
 
 template <class Out>
 absl::StatusOr<Tensor<Out, 2>> ExactLinear(const MxMatrix& x, const MxMatrix& w);
@@ -53,6 +53,6 @@ absl::StatusOr<Tensor<Out, 2>> ExactLinear(const Tensor<Bf16, 2>& x, const MxMat
 template <class Out>
 absl::StatusOr<Tensor<Out, 2>> ExactLinear(const Tensor<Bf16, 2>& x, const Tensor<Bf16, 2>& w);
 
-}  // namespace lanewise
+}  // namespace lanewise::reference
 
 #endif  // LANEWISE_REFERENCE_GEMM_EXACT_LINEAR_H_

@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 #include "reference/gemm/exact_linear.h"
 
-namespace lanewise {
+namespace lanewise::reference {
 namespace {
 
 // [rows, k] of finite e4m3 with codes as of trained weights.
@@ -47,4 +47,4 @@ TEST(ExactLinearSpeed, MeetsItsBudget) {
 }
 
 }  // namespace
-}  // namespace lanewise
+}  // namespace lanewise::reference

@@ -7,7 +7,7 @@
 
 #include "reference/quantize/options.h"
 
-namespace lanewise {
+namespace lanewise::reference {
 
 FixedPointOperand::Number FixedPointOperand::NumberOf(float value) {
   Number number;
@@ -154,4 +154,4 @@ void FixedPointOperand::SetBits(int bits) {
   }
 }
 
-}  // namespace lanewise
+}  // namespace lanewise::reference

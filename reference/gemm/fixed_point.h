@@ -12,7 +12,7 @@
 #include "reference/gemm/operand.h"
 #include "reference/tensor.h"
 
-namespace lanewise {
+namespace lanewise::reference {
 
 // Rows of one block of K. Slice s adds integers(s, 0 .. 31) * 2^exponents[s] to row rows[s].
 struct BlockSlices {
@@ -106,6 +106,6 @@ class FixedPointOperand {
   std::vector<InfiniteElement> infinities_;
 };
 
-}  // namespace lanewise
+}  // namespace lanewise::reference
 
 #endif  // LANEWISE_REFERENCE_GEMM_FIXED_POINT_H_

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "reference/quantize/options.h"
 
-namespace lanewise {
+namespace lanewise::reference {
 
 absl::Status CheckMxMatrix(std::string_view name, const MxMatrix& matrix) {
   const std::int64_t rows = matrix.rows();
@@ -39,4 +39,4 @@ absl::Status CheckSameK(std::string_view x_name, std::int64_t x_k, std::string_v
                                                  "; expected the same"));
 }
 
-}  // namespace lanewise
+}  // namespace lanewise::reference

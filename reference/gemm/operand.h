@@ -12,7 +12,7 @@
 #include "reference/quantize/element_format.h"
 #include "reference/tensor.h"
 
-namespace lanewise {
+namespace lanewise::reference {
 
 // A microscaled matrix [rows, K]: value(r, k) = element(r, k) * 2^(code - 127), where `code` is
 //   codes[r, k / 32]       with row scales, codes [rows, K / 32], or
@@ -48,6 +48,6 @@ absl::Status CheckMxMatrix(std::string_view name, const MxMatrix& matrix);
 absl::Status CheckSameK(std::string_view x_name, std::int64_t x_k, std::string_view w_name,
                         std::int64_t w_k);
 
-}  // namespace lanewise
+}  // namespace lanewise::reference
 
 #endif  // LANEWISE_REFERENCE_GEMM_OPERAND_H_

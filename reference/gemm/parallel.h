@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace lanewise {
+namespace lanewise::reference {
 
 // Calls function(i) once for every i in [0, count), on all cores; returns when all calls have.
 // Calls for different i run at the same time, so they must write to different places.
@@ -24,6 +24,6 @@ void ParallelFor(std::int64_t count, const Function& function) {
   for (std::thread& helper : helpers) helper.join();
 }
 
-}  // namespace lanewise
+}  // namespace lanewise::reference
 
 #endif  // LANEWISE_REFERENCE_GEMM_PARALLEL_H_

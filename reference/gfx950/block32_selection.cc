@@ -2,7 +2,7 @@
 
 #include <limits>
 
-namespace lanewise::gfx950 {
+namespace lanewise::reference::gfx950 {
 namespace {
 
 constexpr Block32Config Tiled(int block_m, int block_n, int block_k) {
@@ -97,4 +97,4 @@ std::optional<Block32Config> SelectBlock32Quantizing(std::int64_t m, std::int64_
   return FirstTier(entry != nullptr ? entry->quantizing : kUntunedQuantizing, m);
 }
 
-}  // namespace lanewise::gfx950
+}  // namespace lanewise::reference::gfx950

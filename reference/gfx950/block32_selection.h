@@ -13,7 +13,7 @@
 #include <optional>
 #include <span>
 
-namespace lanewise::gfx950 {
+namespace lanewise::reference::gfx950 {
 
 enum class Block32Form {
   // One program computes a block_m x block_n tile, stepping block_k along K.
@@ -64,6 +64,6 @@ Block32Config SelectBlock32(std::int64_t m, std::int64_t n, std::int64_t k);
 std::optional<Block32Config> SelectBlock32Quantizing(std::int64_t m, std::int64_t n,
                                                      std::int64_t k);
 
-}  // namespace lanewise::gfx950
+}  // namespace lanewise::reference::gfx950
 
 #endif  // LANEWISE_REFERENCE_GFX950_BLOCK32_SELECTION_H_

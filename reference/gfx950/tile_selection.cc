@@ -1,6 +1,6 @@
 #include "reference/gfx950/tile_selection.h"
 
-namespace lanewise::gfx950 {
+namespace lanewise::reference::gfx950 {
 namespace {
 
 constexpr TileRule kTileRules[] = {
@@ -111,4 +111,4 @@ std::optional<TileConfig> SelectFusedQuantTile(std::int64_t m, std::int64_t n, s
   return FirstMatch(kFusedQuantTileRules, m, n, k, TilePlatform());
 }
 
-}  // namespace lanewise::gfx950
+}  // namespace lanewise::reference::gfx950

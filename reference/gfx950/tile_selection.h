@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-namespace lanewise::gfx950 {
+namespace lanewise::reference::gfx950 {
 
 // A program's tile of the output, its step in K, and how it is launched.
 struct TileConfig {
@@ -74,6 +74,6 @@ TileConfig SelectTile(std::int64_t m, std::int64_t n, std::int64_t k,
 std::span<const TileRule> FusedQuantTileRules();
 std::optional<TileConfig> SelectFusedQuantTile(std::int64_t m, std::int64_t n, std::int64_t k);
 
-}  // namespace lanewise::gfx950
+}  // namespace lanewise::reference::gfx950
 
 #endif  // LANEWISE_REFERENCE_GFX950_TILE_SELECTION_H_

@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "reference/gfx950/block32_selection.h"
 
-namespace lanewise::gfx950 {
+namespace lanewise::reference::gfx950 {
 namespace {
 
 // The source's branches, one to one.
@@ -174,4 +174,4 @@ TEST(Block32Selection, EntriesAreWellFormed) {
 }
 
 }  // namespace
-}  // namespace lanewise::gfx950
+}  // namespace lanewise::reference::gfx950

@@ -178,15 +178,18 @@ void StepOf8BitOperands(const Operands<kWidth>& in, std::uint32_t* accumulators)
   }
 }
 
+std::uint32_t FusedMultiplyAdd(float a, float b, std::uint32_t c) {
+  const float d = std::fma(a, b, std::bit_cast<float>(c));
+  if (std::isnan(d)) return kCanonicalNan;
+  // Exactly zero, not a product that underflows: fma gives -0 where both terms are -0.
+  if (d == 0 && (a == 0 || b == 0)) return 0;
+  return std::bit_cast<std::uint32_t>(d);
+}
+
 template <int kWidth>
 void StepOfFloats(const Operands<kWidth>& in, std::uint32_t* accumulators) {
-  const float a = in.a_significands[0];
   for (int j = 0; j < kWidth; ++j) {
-    const float b = in.b_significands[j];
-    float d = std::fma(a, b, std::bit_cast<float>(accumulators[j]));
-    // Exactly zero, not a product that underflows: fma gives -0 where both terms are -0.
-    if (d == 0 && (a == 0 || b == 0)) d = 0;
-    accumulators[j] = std::isnan(d) ? kCanonicalNan : std::bit_cast<std::uint32_t>(d);
+    accumulators[j] = FusedMultiplyAdd(in.a_significands[0], in.b_significands[j], accumulators[j]);
   }
 }
 
@@ -213,6 +216,43 @@ void Step(OperandFormat format, const Operands<kWidth>& in, std::uint32_t* accum
   }
 }
 
+// One block of a float32 instruction, whose operands need no decoding.
+void ExecuteFloats(const MatrixInstruction& instruction, const unsigned char* a,
+                   const unsigned char* b, const std::uint32_t* c, std::uint32_t* d) {
+  const int n = instruction.n;
+  const int k_count = instruction.k;
+  for (int row = 0; row < instruction.m; ++row) {
+    for (int column = 0; column < n; ++column) {
+      std::uint32_t accumulator = c[row * n + column];
+      for (int k = 0; k < k_count; ++k) {
+        accumulator =
+            FusedMultiplyAdd(ValueAt(OperandFormat::kF32, a, row * k_count + k),
+                             ValueAt(OperandFormat::kF32, b, k * n + column), accumulator);
+      }
+      d[row * n + column] = accumulator;
+    }
+  }
+}
+
+// One block of any other.
+void ExecuteBlock(const MatrixInstruction& instruction, const unsigned char* a,
+                  const unsigned char* b, const std::uint32_t* c, std::uint32_t* d) {
+  const std::int64_t n = instruction.n;
+  const std::int64_t k = instruction.k;
+  const DecodedRows rows({instruction.a, a, instruction.m, k, k, 1});
+  const DecodedColumns columns({instruction.b, b, n, k, 1, n});
+  for (std::int64_t row = 0; row < instruction.m; ++row) {
+    for (std::int64_t panel = 0; panel < columns.panels(); ++panel) {
+      const std::int64_t first = panel * kPanelWidth;
+      const std::int64_t width = std::min<std::int64_t>(kPanelWidth, n - first);
+      std::uint32_t accumulators[kPanelWidth] = {};
+      std::copy_n(c + row * n + first, width, accumulators);
+      Accumulate(rows, row, columns, panel, 0, k, accumulators);
+      std::copy_n(accumulators, width, d + row * n + first);
+    }
+  }
+}
+
 }  // namespace
 
 void Accumulate(const DecodedRows& a, std::int64_t row, const DecodedColumns& b, std::int64_t panel,
@@ -230,28 +270,15 @@ void Accumulate(const DecodedRows& a, std::int64_t row, const DecodedColumns& b,
 
 void Execute(const MatrixInstruction& instruction, const void* a, const void* b,
              const std::uint32_t* c, std::uint32_t* d) {
-  const std::int64_t m = instruction.m;
-  const std::int64_t n = instruction.n;
-  const std::int64_t k = instruction.k;
   const auto* a_block = static_cast<const unsigned char*>(a);
   const auto* b_block = static_cast<const unsigned char*>(b);
   for (int block = 0; block < instruction.blocks; ++block) {
-    const DecodedRows rows({instruction.a, a_block, m, k, k, 1});
-    const DecodedColumns columns({instruction.b, b_block, n, k, 1, n});
-    for (std::int64_t row = 0; row < m; ++row) {
-      for (std::int64_t panel = 0; panel < columns.panels(); ++panel) {
-        const std::int64_t first = panel * kPanelWidth;
-        const std::int64_t width = std::min<std::int64_t>(kPanelWidth, n - first);
-        std::uint32_t accumulators[kPanelWidth] = {};
-        std::copy_n(c + row * n + first, width, accumulators);
-        Accumulate(rows, row, columns, panel, 0, k, accumulators);
-        std::copy_n(accumulators, width, d + row * n + first);
-      }
-    }
-    a_block += m * k * ElementBytes(instruction.a);
-    b_block += k * n * ElementBytes(instruction.b);
-    c += m * n;
-    d += m * n;
+    const bool floats = instruction.a == OperandFormat::kF32;
+    (floats ? ExecuteFloats : ExecuteBlock)(instruction, a_block, b_block, c, d);
+    a_block += instruction.m * instruction.k * ElementBytes(instruction.a);
+    b_block += instruction.k * instruction.n * ElementBytes(instruction.b);
+    c += instruction.m * instruction.n;
+    d += instruction.m * instruction.n;
   }
 }
 

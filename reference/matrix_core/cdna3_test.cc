@@ -211,6 +211,23 @@ TEST(Cdna3ByHand, SmallProductsBesideLargeC) {
   EXPECT_EQ(SumOfBf16({-0x1p-25f}, 1), Bits(1));
 }
 
+// In float32's subnormals bits below 2^-157 are dropped: 2^-150 + 2^-158 becomes the tie between 0
+// and 2^-149, 2^-150 + 2^-157 does not.
+TEST(Cdna3ByHand, SmallestSums) {
+  const std::vector<std::uint32_t> tie = {Bf16::FromFloat(0x1p-75f).bits(),
+                                          Bf16::FromFloat(0x1p-79f).bits()};
+  const std::vector<std::uint32_t> above_tie = {Bf16::FromFloat(0x1p-75f).bits(),
+                                                Bf16::FromFloat(0x1p-78f).bits()};
+  const std::vector<std::uint8_t> a = Pack(OperandFormat::kBf16, tie);
+  const std::vector<std::uint8_t> b = Pack(OperandFormat::kBf16, above_tie);
+  EXPECT_EQ(
+      cdna3::DotAccumulate(OperandFormat::kBf16, OperandFormat::kBf16, a.data(), a.data(), 2, 0),
+      0u);
+  EXPECT_EQ(
+      cdna3::DotAccumulate(OperandFormat::kBf16, OperandFormat::kBf16, a.data(), b.data(), 2, 0),
+      Bits(0x1p-149));
+}
+
 // Order of steps: 8 products of bf16 are one step, the ninth comes after a rounding.
 TEST(Cdna3ByHand, StepsAreInAscendingK) {
   std::vector<float> values(16, 0);

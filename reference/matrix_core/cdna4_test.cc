@@ -1,6 +1,7 @@
 #include "reference/matrix_core/cdna4.h"
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -215,6 +216,23 @@ TEST(Cdna4ByHand, SumsOfBf16AreExact) {
   EXPECT_EQ(cdna4::AddDot(OperandFormat::kBf16, OperandFormat::kBf16, large, ones, 3, 0, 0), 1.0f);
   EXPECT_EQ(cdna4::AddDot(OperandFormat::kBf16, OperandFormat::kBf16, ones, ones, 3, -200, 1),
             1 + 0x1p-19f);
+}
+
+// 31 products of (2 - 2^-7)^2, which c takes away again, and a smaller one, which is the result:
+// from sums that double holds to sums that it does not.
+TEST(Cdna4ByHand, NoBitOfASumIsLost) {
+  constexpr int kK = 32;
+  for (int exponent = 0; exponent < 60; ++exponent) {
+    std::vector<float> a(kK, 0x1.FEp0f);
+    std::vector<float> b(kK, 0x1.FEp0f);
+    a[kK - 1] = std::ldexp(0x1.02p0f, -exponent);
+    b[kK - 1] = 0x1.02p0f;
+    const float c = -31 * (0x1.FEp0f * 0x1.FEp0f);  // 21 bits: exact
+    EXPECT_EQ(
+        cdna4::AddDot(OperandFormat::kBf16, OperandFormat::kBf16, a.data(), b.data(), kK, 0, c),
+        a[kK - 1] * b[kK - 1])
+        << exponent;
+  }
 }
 
 }  // namespace

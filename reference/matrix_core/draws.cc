@@ -9,10 +9,21 @@ namespace lanewise {
 namespace {
 
 // Ways to draw an element of A or B.
-enum Way { kAny, kFinite, kNearOne, kSubnormal, kSparse, kCancelling, kOutlier, kLarge, kWays };
-constexpr const char* kWayNames[] = {"any bits",  "finite",       "near one",
-                                     "subnormal", "sparse",       "pairs that cancel",
-                                     "one large", "near overflow"};
+enum Way {
+  kAny,
+  kFinite,
+  kNearOne,
+  kSubnormal,
+  kUnderflow,
+  kSparse,
+  kCancelling,
+  kOutlier,
+  kLarge,
+  kWays
+};
+constexpr const char* kWayNames[] = {
+    "any bits",          "finite",    "near 1",       "subnormal", "products underflow", "sparse",
+    "pairs that cancel", "one large", "near overflow"};
 
 struct Fields {
   int exponent_bits;
@@ -65,6 +76,9 @@ std::uint32_t OperandDraws::Code(OperandFormat format, int way) {
       break;
     case kSubnormal:
       field = Below(2);
+      break;
+    case kUnderflow:  // of float32, in the formats that come so low
+      field = fields.exponent_bits == 8 ? fields_top / 2 - 63 - Below(20) : Below(3);
       break;
     case kOutlier:
       field = Below(fields_top / 3 + 1);

@@ -23,12 +23,12 @@ struct MatrixOperands {
   std::string what;              // how A and B were drawn
 };
 
-// Draws A and B in one of several ways (any bits; finite; near 1; subnormal; sparse; pairs of
-// products that cancel but for a few; one large among small; near overflow), and each element of C
-// in another: zero, any bits, subnormal, an exponent up to 40 away from the largest product's, and,
-// given what the instruction makes of these A and B with C = 0, its negative and an odd or even
-// number of half last places. `scale_exponent` is what the products are multiplied by, for C's
-// sake.
+// Draws A and B in one of several ways (any bits; finite; near 1; subnormal; with products that
+// underflow; sparse; pairs of products that cancel but for a few; one large among small; near
+// overflow), and each element of C in another: zero, any bits, subnormal, an exponent up to 40 away
+// from the largest product's, and, given what the instruction makes of these A and B with C = 0,
+// its negative and an odd or even number of half last places. `scale_exponent` is what the products
+// are multiplied by, for C's sake.
 class OperandDraws {
  public:
   OperandDraws(const MatrixInstruction& instruction, OperandFormat a_format, OperandFormat b_format,

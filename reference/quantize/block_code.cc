@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
-namespace lanewise {
+namespace lanewise::reference {
 namespace {
 
 constexpr std::uint32_t kFractionMask = 0x7FFFFF;
@@ -91,4 +91,4 @@ std::uint8_t BlockCode(float amax, const QuantizeOptions& options) {
       std::clamp(code, options.smallest_code, static_cast<int>(kLargestCode)));
 }
 
-}  // namespace lanewise
+}  // namespace lanewise::reference

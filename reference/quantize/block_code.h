@@ -9,7 +9,7 @@
 
 #include "reference/quantize/options.h"
 
-namespace lanewise {
+namespace lanewise::reference {
 
 // The code of a block whose largest magnitude is `amax` (not negative; the sign is ignored). A NaN
 // gives 255; an infinity gives 255 or 254 by options.non_finite. `options` must be valid
@@ -35,6 +35,6 @@ int CeilRoundedLog2(float x);
 // them.
 int SwallowedUlps(int e);
 
-}  // namespace lanewise
+}  // namespace lanewise::reference
 
 #endif  // LANEWISE_REFERENCE_QUANTIZE_BLOCK_CODE_H_

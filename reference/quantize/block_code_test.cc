@@ -9,7 +9,7 @@
 
 #include "gtest/gtest.h"
 
-namespace lanewise {
+namespace lanewise::reference {
 namespace {
 
 constexpr float kMaxima[] = {448.0f, 240.0f, 224.0f, 6.0f};
@@ -285,4 +285,4 @@ TEST(BlockCode, NonFinite) {
 }
 
 }  // namespace
-}  // namespace lanewise
+}  // namespace lanewise::reference

@@ -4,7 +4,7 @@
 
 #include "formats/formats.h"
 
-namespace lanewise {
+namespace lanewise::reference {
 namespace {
 
 // Calls `function` with a value of the format's type.
@@ -74,4 +74,4 @@ std::uint8_t NanBits(ElementFormat format) {
   });
 }
 
-}  // namespace lanewise
+}  // namespace lanewise::reference

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace lanewise {
+namespace lanewise::reference {
 
 enum class ElementFormat { kE4m3Fn, kE4m3Fnuz, kE5m2, kE5m2Fnuz, kE2m1 };
 
@@ -31,6 +31,6 @@ float DecodeElement(ElementFormat format, std::uint8_t bits);
 // has none and gives 0.
 std::uint8_t NanBits(ElementFormat format);
 
-}  // namespace lanewise
+}  // namespace lanewise::reference
 
 #endif  // LANEWISE_REFERENCE_QUANTIZE_ELEMENT_FORMAT_H_

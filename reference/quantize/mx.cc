@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "reference/quantize/block_code.h"
 
-namespace lanewise {
+namespace lanewise::reference {
 namespace {
 
 // 2^exponent for exponent -149 .. 127.
@@ -139,4 +139,4 @@ absl::StatusOr<Tensor<Bf16, 2>> DequantizeToBf16(const Quantized& quantized, Ele
   });
 }
 
-}  // namespace lanewise
+}  // namespace lanewise::reference

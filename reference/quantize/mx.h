@@ -23,7 +23,7 @@
 #include "reference/quantize/options.h"
 #include "reference/tensor.h"
 
-namespace lanewise {
+namespace lanewise::reference {
 
 // A quantized matrix of `rows` x K.
 struct Quantized {
@@ -52,6 +52,6 @@ absl::StatusOr<Tensor<float, 2>> DequantizeToFloat(const Quantized& quantized,
 // product is exact. NaN is the quiet NaN 0x7FC0.
 absl::StatusOr<Tensor<Bf16, 2>> DequantizeToBf16(const Quantized& quantized, ElementFormat format);
 
-}  // namespace lanewise
+}  // namespace lanewise::reference
 
 #endif  // LANEWISE_REFERENCE_QUANTIZE_MX_H_

@@ -13,7 +13,7 @@
 #include "reference/quantize/block_code.h"
 #include "reference/quantize/tile.h"
 
-namespace lanewise {
+namespace lanewise::reference {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -326,4 +326,4 @@ TEST(Mx, NoRowsAndNoColumns) {
 }
 
 }  // namespace
-}  // namespace lanewise
+}  // namespace lanewise::reference

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 
-namespace lanewise {
+namespace lanewise::reference {
 
 QuantizeOptions DefaultQuantizeOptions(ElementFormat format) {
   QuantizeOptions options;
@@ -48,4 +48,4 @@ std::string_view BlockRuleName(BlockRule rule) {
   return "unknown";
 }
 
-}  // namespace lanewise
+}  // namespace lanewise::reference

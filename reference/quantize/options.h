@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "reference/quantize/element_format.h"
 
-namespace lanewise {
+namespace lanewise::reference {
 
 // Elements that share a block scale, in OCP MX and in everything here.
 inline constexpr std::int64_t kBlockSize = 32;
@@ -85,6 +85,6 @@ absl::Status ValidateQuantizeOptions(const QuantizeOptions& options);
 // "exact", "rounded-log2", "floor", "even", "round-up".
 std::string_view BlockRuleName(BlockRule rule);
 
-}  // namespace lanewise
+}  // namespace lanewise::reference
 
 #endif  // LANEWISE_REFERENCE_QUANTIZE_OPTIONS_H_

@@ -9,7 +9,7 @@
 #include "formats/formats.h"
 #include "reference/quantize/block_code.h"
 
-namespace lanewise {
+namespace lanewise::reference {
 namespace {
 
 absl::Status CheckExtent(const TileExtent& extent) {
@@ -87,4 +87,4 @@ absl::StatusOr<Quantized> QuantizeTile(const Tensor<float, 2>& x, const TileExte
   return result;
 }
 
-}  // namespace lanewise
+}  // namespace lanewise::reference

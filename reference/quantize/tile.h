@@ -15,7 +15,7 @@
 #include "reference/quantize/options.h"
 #include "reference/tensor.h"
 
-namespace lanewise {
+namespace lanewise::reference {
 
 // A tile of an activation: rows row0 .. row0 + rows of x, columns column0 .. column0 + columns.
 struct TileExtent {
@@ -32,6 +32,6 @@ struct TileExtent {
 absl::StatusOr<Quantized> QuantizeTile(const Tensor<float, 2>& x, const TileExtent& extent,
                                        const QuantizeOptions& options);
 
-}  // namespace lanewise
+}  // namespace lanewise::reference
 
 #endif  // LANEWISE_REFERENCE_QUANTIZE_TILE_H_

@@ -56,6 +56,7 @@ LIST
   printf '%s\n' alpha beta gamma bazel-bootstrap >state/installed
   cp state/installed state/offered   # by the package lists as they are
   cp state/installed state/archive   # by the lists after apt-get update
+  : >state/unreachable   # offered, but not to be downloaded
   : >state/apt
   : >state/dpkg
   echo 0 >state/uid
@@ -101,6 +102,9 @@ for name in ${names# install}; do
 done
 if [[ $options != *' -s '* ]]; then
   [[ $options == *' -y '* ]] || { echo 'Abort.'; exit 1; }
+  for name in ${names# install}; do
+    ! grep -qx "$name" "$STATE/unreachable" || { echo "E: Failed to fetch $name"; exit 100; }
+  done
   [[ ! -e $STATE/gone ]] || { rm "$STATE/gone"; echo 'E: Failed to fetch: 404'; exit 100; }
   printf '%s\n' ${names# install} >>"$STATE/installed"
   [[ $names != *bazel-bootstrap* ]] || cp "$STATE/../bazel-later" "$STATE/../bin/bazel"
@@ -195,13 +199,35 @@ sed -i /gamma/d state/offered state/archive
 call tree -- version
 expect_status 0
 expect_installs 'beta'
-expect_err 'apt does not offer these here'
+expect_err 'apt cannot give us these'
 expect_out "bazel in $PWD/tree: <version>"
 : >state/apt
 call tree -- version
 expect_status 0
 expect_no_apt
 expect_err 'without gamma'
+
+machine optional-cannot-be-downloaded
+missing beta gamma
+echo gamma >state/unreachable
+call tree -- version
+expect_status 0
+grep -qx beta state/installed || fail 'beta should be installed'
+expect_err 'Failed to fetch gamma'
+expect_err 'apt cannot give us these'
+expect_out "bazel in $PWD/tree: <version>"
+: >state/apt
+call tree -- version
+expect_status 0
+expect_no_apt
+
+machine required-cannot-be-downloaded
+missing beta gamma
+echo beta >state/unreachable
+call tree -- version
+expect_status 1
+expect_err 'apt-get install failed'
+expect_out ''
 
 machine required-not-offered
 missing beta gamma

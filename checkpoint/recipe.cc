@@ -1,0 +1,433 @@
+#include "checkpoint/recipe.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+#include "checkpoint/mapped_file.h"
+#include "checkpoint/strict_json.h"
+#include "checkpoint/text.h"
+
+namespace lanewise {
+namespace {
+
+using Json = nlohmann::json;
+
+template <class Enum>
+struct Word {
+  Enum value;
+  std::string_view name;
+};
+
+constexpr std::array kKinds = {
+    Word{WeightKind::kMxfp8Linear, "mxfp8_linear"},
+    Word{WeightKind::kMxfp4Linear, "mxfp4_linear"},
+    Word{WeightKind::kMxfp4Experts, "mxfp4_experts"},
+};
+constexpr std::array kProjections = {
+    Word{Projection::kNone, "none"},
+    Word{Projection::kGateUp, "gate_up"},
+    Word{Projection::kDown, "down"},
+};
+constexpr std::array kOrders = {
+    Word{GateUpOrder::kNone, "none"},
+    Word{GateUpOrder::kInterleaved, "interleaved"},
+    Word{GateUpOrder::kGateThenUp, "gate_then_up"},
+    Word{GateUpOrder::kSeparate, "separate"},
+};
+constexpr std::array kParallels = {
+    Word{Parallel::kUnstated, "unstated"},
+    Word{Parallel::kColumn, "column"},
+    Word{Parallel::kRow, "row"},
+    Word{Parallel::kExpert, "expert"},
+    Word{Parallel::kReplicated, "replicated"},
+};
+constexpr std::array kRoles = {
+    Word{FlashmlaRole::kNone, "none"},
+    Word{FlashmlaRole::kQFused, "q_fused"},
+    Word{FlashmlaRole::kOFused, "o_fused"},
+};
+
+template <class Words, class Enum>
+std::string_view NameIn(const Words& words, Enum value) {
+  for (const auto& word : words) {
+    if (word.value == value) return word.name;
+  }
+  return "";
+}
+
+// Reads one object of the file. Takes note of the fields asked for, so that Done() can refuse
+// others.
+class Object {
+ public:
+  Object(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
+    if (!json.is_object()) Fail("is not an object");
+  }
+
+  // The field, or null.
+  const Json* Find(const char* name) {
+    asked_.insert(name);
+    if (!json_.is_object()) return nullptr;
+    const auto found = json_.find(name);
+    return found == json_.end() ? nullptr : &*found;
+  }
+
+  const Json* Need(const char* name) {
+    const Json* const field = Find(name);
+    if (field == nullptr) Fail(absl::StrCat("needs \"", name, "\""));
+    return field;
+  }
+
+  // "" where there is none.
+  std::string Text(const char* name, bool needed) {
+    const Json* const field = needed ? Need(name) : Find(name);
+    if (field == nullptr) return "";
+    if (!field->is_string() || field->get_ref<const std::string&>().empty()) {
+      Fail(absl::StrCat("\"", name, "\" has to be a text that is not empty"));
+      return "";
+    }
+    return field->get<std::string>();
+  }
+
+  bool Flag(const char* name) {
+    const Json* const field = Find(name);
+    if (field == nullptr) return false;
+    if (field->is_boolean()) return field->get<bool>();
+    Fail(absl::StrCat("\"", name, "\" has to be true or false"));
+    return false;
+  }
+
+  int64_t Positive(const char* name) {
+    const Json* const field = Need(name);
+    if (field == nullptr) return 1;
+    if (field->is_number_unsigned() && field->get<uint64_t>() > 0 &&
+        field->get<uint64_t>() < (uint64_t{1} << 32)) {
+      return field->get<int64_t>();
+    }
+    Fail(absl::StrCat("\"", name, "\" has to be an integer from 1"));
+    return 1;
+  }
+
+  // The value of a word; `otherwise` where there is none.
+  template <class Enum, size_t size>
+  Enum OneOf(const char* name, const std::array<Word<Enum>, size>& words, Enum otherwise,
+             bool needed) {
+    const std::string text = Text(name, needed);
+    if (text.empty()) return otherwise;
+    std::string known;
+    for (const Word<Enum>& word : words) {
+      if (word.name == "none" || word.name == "unstated") continue;  // said by leaving it out
+      if (word.name == text) return word.value;
+      absl::StrAppend(&known, known.empty() ? "" : ", ", AbslView(word.name));
+    }
+    Fail(absl::StrCat("\"", name, "\" is ", Quoted(text), ", expected one of ", known));
+    return otherwise;
+  }
+
+  // The texts of an array of texts; empty where there is none.
+  std::vector<std::string> Texts(const char* name, bool needed) {
+    const Json* const field = needed ? Need(name) : Find(name);
+    std::vector<std::string> texts;
+    if (field == nullptr) return texts;
+    if (!field->is_array() || field->empty()) {
+      Fail(absl::StrCat("\"", name, "\" has to be an array that is not empty"));
+      return texts;
+    }
+    for (const Json& text : *field) {
+      if (text.is_string()) {
+        texts.push_back(text.get<std::string>());
+      } else {
+        Fail(absl::StrCat("\"", name, "\" holds what is not a text"));
+      }
+    }
+    return texts;
+  }
+
+  std::vector<DType> DTypes(const char* name, bool needed) {
+    std::vector<DType> dtypes;
+    for (const std::string& text : Texts(name, needed)) {
+      if (const std::optional<DType> dtype = DTypeFromName(text)) {
+        dtypes.push_back(*dtype);
+      } else {
+        Fail(absl::StrCat("unknown dtype ", Quoted(text)));
+      }
+    }
+    return dtypes;
+  }
+
+  std::optional<NamePattern> Pattern(const char* name) {
+    const std::string text = Text(name, false);
+    if (text.empty()) return std::nullopt;
+    absl::StatusOr<NamePattern> pattern = NamePattern::Parse(text);
+    if (pattern.ok()) return *std::move(pattern);
+    Fail(StdView(pattern.status().message()));
+    return std::nullopt;
+  }
+
+  NameTemplate Template(const char* name) {
+    absl::StatusOr<NameTemplate> result = NameTemplate::Parse(Text(name, false));
+    if (result.ok()) return *std::move(result);
+    Fail(StdView(result.status().message()));
+    return NameTemplate();
+  }
+
+  void Fail(std::string_view problem) {
+    if (status_.ok()) {
+      status_ = absl::InvalidArgumentError(absl::StrCat(where_, ": ", AbslView(problem)));
+    }
+  }
+
+  const std::string& where() const { return where_; }
+  bool ok() const { return status_.ok(); }
+
+  // Refuses a field that was never asked for.
+  absl::Status Done() {
+    if (json_.is_object()) {
+      for (const auto& [name, value] : json_.items()) {
+        if (!asked_.contains(name)) Fail(absl::StrCat("there is no field ", Quoted(name), " here"));
+      }
+    }
+    return status_;
+  }
+
+ private:
+  const Json& json_;
+  std::string where_;
+  std::set<std::string> asked_;
+  absl::Status status_;
+};
+
+absl::StatusOr<std::vector<Presence>> ParsePresences(const Json* json, const std::string& where) {
+  std::vector<Presence> presences;
+  if (json == nullptr) return presences;
+  if (!json->is_array()) {
+    return absl::InvalidArgumentError(absl::StrCat(where, ": has to be an array"));
+  }
+  for (const Json& entry : *json) {
+    Object object(entry, where);
+    Presence presence;
+    for (const std::string& text : object.Texts("tensors", true)) {
+      absl::StatusOr<NamePattern> pattern = NamePattern::Parse(text);
+      if (pattern.ok()) {
+        presence.tensors.push_back(*std::move(pattern));
+      } else {
+        object.Fail(StdView(pattern.status().message()));
+      }
+    }
+    presence.dtypes = object.DTypes("dtypes", false);
+    if (absl::Status status = object.Done(); !status.ok()) return status;
+    presences.push_back(std::move(presence));
+  }
+  return presences;
+}
+
+void ParseCompanions(Object& object, Rule& rule) {
+  const Json* const companions = object.Need("companions");
+  if (companions == nullptr) return;
+  if (!companions->is_array() || companions->empty()) {
+    object.Fail("\"companions\" has to be an array that is not empty");
+    return;
+  }
+  for (const Json& pair : *companions) {
+    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_string()) {
+      object.Fail("\"companions\" holds pairs [end of the weight's name, end of the scale's]");
+      return;
+    }
+    rule.companions.push_back({pair[0].get<std::string>(), pair[1].get<std::string>()});
+    if (pair[0] == pair[1]) {
+      object.Fail(absl::StrCat("companions ", Quoted(rule.companions.back().weight),
+                               ": a weight is not its own scale"));
+    }
+  }
+}
+
+// Every capture of the template is one of the pattern's.
+void CheckTemplate(Object& object, const char* field, const NameTemplate& name,
+                   const NamePattern& pattern) {
+  for (const std::string& capture : name.CaptureNames()) {
+    if (!pattern.HasCapture(capture)) {
+      object.Fail(absl::StrCat("\"", field, "\" has {", capture, "}, which ",
+                               Quoted(pattern.text()), " has not"));
+    }
+  }
+}
+
+void CheckExpertRule(Object& object, const Rule& rule) {
+  const NamePattern& pattern = rule.weight ? *rule.weight : *rule.gate;
+  if (rule.up) {
+    std::vector<std::string> gate = rule.gate->CaptureNames();
+    std::vector<std::string> up = rule.up->CaptureNames();
+    std::sort(gate.begin(), gate.end());
+    std::sort(up.begin(), up.end());
+    if (gate != up) object.Fail("\"gate\" and \"up\" have to have the same captures");
+  }
+  if (rule.projection == Projection::kNone) {
+    object.Fail("experts need \"projection\": gate_up or down");
+  }
+  if (rule.projection == Projection::kGateUp && rule.order == GateUpOrder::kNone) {
+    object.Fail(
+        "a fused gate/up weight needs \"order\": interleaved or gate_then_up; bytes do not tell");
+  }
+  if (rule.projection == Projection::kDown && rule.order != GateUpOrder::kNone) {
+    object.Fail("\"order\" is of gate/up weights");
+  }
+  if (rule.group.empty()) object.Fail("experts need \"group\", a name of their layer");
+  CheckTemplate(object, "group", rule.group, pattern);
+  if (rule.group.HasCapture("expert")) object.Fail("\"group\" may not have {expert}");
+  const bool fuses = pattern.HasCapture("expert") || rule.gate.has_value();
+  if (!fuses) {
+    if (!rule.output.empty()) {
+      object.Fail("\"output\" is for experts that are fused; these keep their name");
+    }
+    return;
+  }
+  if (rule.output.empty()) {
+    object.Fail("experts in tensors of their own need \"output\", a name for the fused one");
+    return;
+  }
+  CheckTemplate(object, "output", rule.output, pattern);
+  for (const std::string& capture : pattern.CaptureNames()) {
+    if (capture == "expert" ? rule.output.HasCapture(capture) : !rule.output.HasCapture(capture)) {
+      object.Fail(
+          absl::StrCat("\"output\" has to have every capture but {expert}, or weights "
+                       "of two layers become one; it differs in {",
+                       capture, "}"));
+    }
+  }
+}
+
+absl::StatusOr<Rule> ParseRule(const Json& json, const std::string& where) {
+  Object object(json, where);
+  Rule rule;
+  rule.refuse = object.Text("refuse", false);
+  rule.weight = object.Pattern("weight");
+  rule.gate = object.Pattern("gate");
+  rule.up = object.Pattern("up");
+  ParseCompanions(object, rule);
+  rule.dtypes = object.DTypes("dtypes", true);
+  if (!object.ok()) return object.Done();
+  if (rule.weight.has_value() == rule.gate.has_value() ||
+      rule.gate.has_value() != rule.up.has_value()) {
+    object.Fail("needs either \"weight\" or both \"gate\" and \"up\"");
+    return object.Done();
+  }
+  if (!rule.refuse.empty()) {
+    if (absl::Status status = object.Done(); !status.ok()) return status;
+    return rule;
+  }
+  rule.kind = object.OneOf("kind", kKinds, WeightKind::kMxfp8Linear, true);
+  rule.projection = object.OneOf("projection", kProjections, Projection::kNone, false);
+  rule.order = object.OneOf("order", kOrders, GateUpOrder::kNone, false);
+  rule.parallel = object.OneOf("parallel", kParallels, Parallel::kUnstated, false);
+  rule.output = object.Template("output");
+  rule.group = object.Template("group");
+  if (rule.kind == WeightKind::kMxfp8Linear) {
+    if (object.Find("packing") != nullptr) object.Fail("\"packing\" is of 4-bit weights");
+  } else if (const std::string packing = object.Text("packing", true);
+             object.ok() && packing != "low_nibble_first") {
+    object.Fail(absl::StrCat("\"packing\" is ", Quoted(packing),
+                             ": only low_nibble_first is prepared (of two elements in a byte the "
+                             "one with the smaller k in the low nibble)"));
+  }
+  if (const Json* const flashmla = object.Find("flashmla")) {
+    Object role(*flashmla, absl::StrCat(where, ": flashmla"));
+    rule.flashmla = role.OneOf("role", kRoles, FlashmlaRole::kNone, true);
+    if (rule.flashmla == FlashmlaRole::kQFused) rule.head_dim = role.Positive("head_dim");
+    if (rule.flashmla == FlashmlaRole::kOFused) {
+      rule.heads_per_group = role.Positive("heads_per_group");
+    }
+    if (absl::Status status = role.Done(); !status.ok()) return status;
+    if (rule.kind != WeightKind::kMxfp8Linear) object.Fail("\"flashmla\" is of mxfp8_linear");
+  }
+  if (rule.kind == WeightKind::kMxfp4Experts) {
+    if (rule.gate) {
+      // That they are apart is all there is to say of a pair's projection and order.
+      if (rule.projection != Projection::kNone || rule.order != GateUpOrder::kNone) {
+        object.Fail("\"gate\" and \"up\" say projection and order already");
+      }
+      rule.projection = Projection::kGateUp;
+      rule.order = GateUpOrder::kSeparate;
+    } else if (rule.order == GateUpOrder::kSeparate) {
+      object.Fail("\"order\": separate is said by \"gate\" and \"up\"");
+    }
+    CheckExpertRule(object, rule);
+  } else {
+    if (rule.gate) object.Fail("\"gate\" and \"up\" are of mxfp4_experts");
+    if (rule.projection != Projection::kNone || rule.order != GateUpOrder::kNone ||
+        !rule.output.empty() || !rule.group.empty()) {
+      object.Fail("\"projection\", \"order\", \"output\" and \"group\" are of mxfp4_experts");
+    }
+    if (rule.parallel == Parallel::kExpert) {
+      object.Fail("\"parallel\": expert is of mxfp4_experts");
+    }
+  }
+  if (absl::Status status = object.Done(); !status.ok()) return status;
+  return rule;
+}
+
+}  // namespace
+
+std::string_view RecipeWord(WeightKind kind) { return NameIn(kKinds, kind); }
+std::string_view RecipeWord(Projection projection) { return NameIn(kProjections, projection); }
+std::string_view RecipeWord(GateUpOrder order) { return NameIn(kOrders, order); }
+std::string_view RecipeWord(Parallel parallel) { return NameIn(kParallels, parallel); }
+std::string_view RecipeWord(FlashmlaRole role) { return NameIn(kRoles, role); }
+
+bool Presence::Holds(std::span<const TensorSpec> specs) const {
+  return std::any_of(specs.begin(), specs.end(), [&](const TensorSpec& spec) {
+    if (!dtypes.empty() && std::find(dtypes.begin(), dtypes.end(), spec.dtype) == dtypes.end()) {
+      return false;
+    }
+    return std::any_of(tensors.begin(), tensors.end(), [&](const NamePattern& pattern) {
+      return pattern.Match(spec.name).has_value();
+    });
+  });
+}
+
+absl::StatusOr<Recipe> Recipe::Parse(std::string_view text, std::string_view origin) {
+  const absl::StatusOr<Json> json = ParseStrictJson(text, origin);
+  if (!json.ok()) return json.status();
+  Object object(*json, std::string(origin));
+  Recipe recipe;
+  recipe.name = object.Text("name", true);
+  recipe.about = object.Text("about", false);
+  recipe.generic = object.Flag("generic");
+  const std::string where = object.where();
+  absl::StatusOr<std::vector<Presence>> recognised_by =
+      ParsePresences(object.Find("recognised_by"), absl::StrCat(where, ": recognised_by"));
+  if (!recognised_by.ok()) return recognised_by.status();
+  recipe.recognised_by = *std::move(recognised_by);
+  absl::StatusOr<std::vector<Presence>> unless =
+      ParsePresences(object.Find("unless"), absl::StrCat(where, ": unless"));
+  if (!unless.ok()) return unless.status();
+  recipe.unless = *std::move(unless);
+  if (const Json* const rules = object.Need("rules")) {
+    if (!rules->is_array()) object.Fail("\"rules\" has to be an array");
+    for (const Json& rule : *rules) {
+      if (!object.ok()) break;
+      absl::StatusOr<Rule> parsed =
+          ParseRule(rule, absl::StrCat(where, ": rule ", recipe.rules.size() + 1));
+      if (!parsed.ok()) return parsed.status();
+      recipe.rules.push_back(*std::move(parsed));
+    }
+  }
+  if (absl::Status status = object.Done(); !status.ok()) return status;
+  return recipe;
+}
+
+absl::StatusOr<Recipe> Recipe::FromFile(const std::string& path) {
+  const absl::StatusOr<MappedFile> file = MappedFile::Open(path);
+  if (!file.ok()) return file.status();
+  return Parse({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()}, path);
+}
+
+bool Recipe::Recognises(std::span<const TensorSpec> tensors) const {
+  const auto holds = [&](const Presence& presence) { return presence.Holds(tensors); };
+  return !recognised_by.empty() && std::all_of(recognised_by.begin(), recognised_by.end(), holds) &&
+         std::none_of(unless.begin(), unless.end(), holds);
+}
+
+}  // namespace lanewise

@@ -1,0 +1,529 @@
+#include "checkpoint/recipe_match.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+#include "checkpoint/text.h"
+
+namespace lanewise {
+namespace {
+
+using Half = WeightPart::Half;
+
+int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+bool IsQuantized(DType dtype) {
+  switch (dtype) {
+    case DType::kF8E4m3:
+    case DType::kF8E5m2:
+    case DType::kF8E8m0:
+    case DType::kF8E4m3Fnuz:
+    case DType::kF8E5m2Fnuz:
+    case DType::kF6E2m3:
+    case DType::kF6E3m2:
+    case DType::kF4:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsCodes(DType dtype) { return dtype == DType::kU8 || dtype == DType::kF8E8m0; }
+
+std::string SpecText(const TensorSpec& spec) {
+  return absl::StrCat(Quoted(spec.name), " (", AbslView(DTypeName(spec.dtype)), " ",
+                      DimensionsText(spec.shape), ")");
+}
+
+// A tensor that fits a rule, before it is joined with others and checked.
+struct Candidate {
+  const TensorSpec* weight = nullptr;
+  const TensorSpec* scale = nullptr;
+  Half half = Half::kWhole;
+  int64_t expert = -1;  // the number in its name, or -1
+  Captures captures;
+  std::string weight_end;  // the companions that fit
+  std::string scale_end;
+};
+
+// Rows and columns of one part, and how many elements one of its codes is for.
+struct Geometry {
+  int64_t experts = 0;
+  int64_t n = 0;
+  int64_t k = 0;
+  int64_t code_rows = 1;
+  int64_t code_columns = 32;
+
+  friend bool operator==(const Geometry&, const Geometry&) = default;
+};
+
+absl::Status ShapeError(const Candidate& part, std::string_view problem) {
+  return absl::InvalidArgumentError(absl::StrCat("weight ", SpecText(*part.weight), " and scale ",
+                                                 SpecText(*part.scale), ": ", AbslView(problem)));
+}
+
+// The geometry of e4m3 or bf16 [n, k] with codes in blocks.
+absl::StatusOr<Geometry> Mxfp8Geometry(const Candidate& part) {
+  const std::vector<int64_t>& weight = part.weight->shape;
+  const std::vector<int64_t>& codes = part.scale->shape;
+  if (weight.size() != 2 || codes.size() != 2) {
+    return ShapeError(part, "expected two dimensions each, [n, k] and blocks of it");
+  }
+  Geometry geometry{.experts = 0, .n = weight[0], .k = weight[1]};
+  if (geometry.n == 0 || geometry.k == 0) return ShapeError(part, "the weight is empty");
+  // Two sizes of block can give one grid only where that grid is a single row or column, and then
+  // they mean the same; so the first that fits will do.
+  constexpr std::pair<int64_t, int64_t> kBlocks[] = {{32, 32}, {1, 32}, {128, 128}};
+  for (const auto& [rows, columns] : kBlocks) {
+    if (codes[0] == CeilDiv(geometry.n, rows) && codes[1] == CeilDiv(geometry.k, columns)) {
+      geometry.code_rows = rows;
+      geometry.code_columns = columns;
+      if (columns == 32 && geometry.k % 32 != 0) {
+        return ShapeError(part, "k is not a multiple of 32, the block of a code");
+      }
+      return geometry;
+    }
+  }
+  const auto grid = [&](int64_t rows, int64_t columns) {
+    const int64_t shape[] = {CeilDiv(geometry.n, rows), CeilDiv(geometry.k, columns)};
+    return DimensionsText(shape);
+  };
+  return ShapeError(
+      part, absl::StrCat("expected codes of shape ", grid(32, 32), " (blocks of 32 x 32), ",
+                         grid(1, 32), " (of 1 x 32) or ", grid(128, 128), " (of 128 x 128)"));
+}
+
+// The geometry of e2m1, two a byte, with codes of 1 x 32. `fused`: an outermost axis of experts.
+absl::StatusOr<Geometry> Mxfp4Geometry(const Candidate& part, bool fused) {
+  const std::vector<int64_t>& weight = part.weight->shape;
+  const std::vector<int64_t>& codes = part.scale->shape;
+  const size_t lead = fused ? 1 : 0;
+  Geometry geometry;
+  const bool blocks = weight.size() == lead + 3 && weight.back() == 16;
+  if (part.weight->dtype == DType::kF4 && weight.size() == lead + 2) {
+    geometry.k = weight[lead + 1];
+  } else if (part.weight->dtype != DType::kF4 && blocks) {
+    geometry.k = 32 * weight[lead + 1];
+  } else if (part.weight->dtype != DType::kF4 && weight.size() == lead + 2) {
+    geometry.k = 2 * weight[lead + 1];
+  } else {
+    return ShapeError(part, absl::StrCat("expected a weight of ",
+                                         fused ? "[experts, n, k / 2] or [experts, n, k / 32, 16]"
+                                               : "[n, k / 2] or [n, k / 32, 16]",
+                                         " bytes, or as many F4 elements"));
+  }
+  geometry.experts = fused ? weight[0] : 0;
+  geometry.n = weight[lead];
+  if (geometry.n == 0 || geometry.k == 0 || (fused && geometry.experts == 0)) {
+    return ShapeError(part, "the weight is empty");
+  }
+  if (geometry.k % 32 != 0) {
+    return ShapeError(
+        part, absl::StrCat("k = ", geometry.k, " is not a multiple of 32, the block of a code"));
+  }
+  std::vector<int64_t> expected(weight.begin(), weight.begin() + static_cast<int64_t>(lead) + 1);
+  expected.push_back(geometry.k / 32);
+  if (codes != expected) {
+    return ShapeError(part, absl::StrCat("expected codes of shape ", DimensionsText(expected)));
+  }
+  return geometry;
+}
+
+// One run of a recipe over a checkpoint.
+class Matcher {
+ public:
+  Matcher(const Recipe& recipe, std::span<const TensorSpec> tensors)
+      : recipe_(recipe), tensors_(tensors) {
+    by_name_.reserve(tensors.size());
+    for (const TensorSpec& spec : tensors) by_name_.emplace(spec.name, &spec);
+  }
+
+  RecipeMatch Run() {
+    for (const TensorSpec& spec : tensors_) {
+      for (size_t rule = 0; rule < recipe_.rules.size(); ++rule) {
+        if (TryRule(spec, rule)) break;
+      }
+    }
+    for (const Fused& fused : fused_) AddExperts(fused);
+    CheckGroups();
+    std::stable_sort(match_.weights.begin(), match_.weights.end(),
+                     [&](const MatchedWeight& a, const MatchedWeight& b) {
+                       return Find(a.parts[0].weight) < Find(b.parts[0].weight);
+                     });
+    for (const TensorSpec& spec : tensors_) {
+      if (claimed_.contains(spec.name)) continue;
+      if (IsQuantized(spec.dtype)) {
+        Refuse(absl::StrCat("tensor ", SpecText(spec), " is quantized, but recipe ",
+                            Quoted(recipe_.name), " has no rule for it"),
+               {&spec});
+      } else {
+        match_.copied.push_back(spec.name);
+      }
+    }
+    return std::move(match_);
+  }
+
+ private:
+  // Parts that one fused weight is made of.
+  struct Fused {
+    size_t rule;
+    std::string name;  // of the output, without the weight's end
+    std::vector<Candidate> parts;
+  };
+
+  const TensorSpec* Find(std::string_view name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : found->second;
+  }
+
+  // Whether the tensor is of this rule, which is then done with it.
+  bool TryRule(const TensorSpec& spec, size_t rule_number) {
+    const Rule& rule = recipe_.rules[rule_number];
+    if (std::find(rule.dtypes.begin(), rule.dtypes.end(), spec.dtype) == rule.dtypes.end()) {
+      return false;
+    }
+    std::optional<Candidate> fitting;
+    std::string_view stem;
+    for (const Companion& companion : rule.companions) {
+      if (!std::string_view(spec.name).ends_with(companion.weight)) continue;
+      stem = std::string_view(spec.name).substr(0, spec.name.size() - companion.weight.size());
+      fitting = Fit(rule, stem);
+      if (!fitting) continue;
+      fitting->weight_end = companion.weight;
+      break;
+    }
+    if (!fitting) return false;
+    Candidate& part = *fitting;
+    part.weight = &spec;
+    if (claimed_.contains(spec.name)) return true;  // another weight's scale
+
+    std::vector<const TensorSpec*> scales;
+    std::vector<std::string> looked_for;
+    for (const Companion& companion : rule.companions) {
+      if (companion.weight != part.weight_end) continue;
+      looked_for.push_back(absl::StrCat(AbslView(stem), companion.scale));
+      if (const TensorSpec* const scale = Find(looked_for.back())) {
+        if (scales.empty()) part.scale_end = companion.scale;
+        scales.push_back(scale);
+      }
+    }
+    if (spec.dtype == DType::kBf16 && (scales.size() != 1 || !IsCodes(scales[0]->dtype))) {
+      return false;  // an ordinary weight
+    }
+    std::vector<const TensorSpec*> all = scales;
+    all.insert(all.begin(), &spec);
+    if (!rule.refuse.empty()) {
+      Refuse(absl::StrCat("tensor ", SpecText(spec), ": ", rule.refuse), all);
+      return true;
+    }
+    if (scales.empty()) {
+      std::string names;
+      for (const std::string& name : looked_for) {
+        absl::StrAppend(&names, names.empty() ? "" : ", ", Quoted(name));
+      }
+      Refuse(absl::StrCat("weight ", SpecText(spec), " has no scale: there is no ", names), all);
+      return true;
+    }
+    if (scales.size() > 1) {
+      Refuse(absl::StrCat("weight ", SpecText(spec), " has two scales, ", SpecText(*scales[0]),
+                          " and ", SpecText(*scales[1])),
+             all);
+      return true;
+    }
+    part.scale = scales[0];
+    if (!IsCodes(part.scale->dtype)) {
+      Refuse(absl::StrCat("weight ", SpecText(spec), ": its scale ", SpecText(*part.scale),
+                          " does not hold E8M0 codes (U8 or F8_E8M0)",
+                          part.scale->dtype == DType::kF8E4m3
+                              ? "; e4m3 scales are NVFP4, which is not MXFP4"
+                              : "; scales that are not powers of two cannot be prepared exactly"),
+             all);
+      return true;
+    }
+    if (claimed_.contains(part.scale->name)) {
+      Refuse(absl::StrCat("weight ", SpecText(spec), ": its scale ", SpecText(*part.scale),
+                          " belongs to another tensor already"),
+             {&spec});
+      return true;
+    }
+    Claim(spec);
+    Claim(*part.scale);
+    if (rule.output.empty()) {
+      AddSingle(rule, part);
+      return true;
+    }
+    const std::string output = rule.output.Expand(part.captures);
+    const auto [at, added] = fused_at_.emplace(std::pair(rule_number, output), fused_.size());
+    if (added) fused_.push_back({rule_number, output, {}});
+    fused_[at->second].parts.push_back(std::move(part));
+    return true;
+  }
+
+  // What the rule's patterns make of this stem: captures, half and expert.
+  static std::optional<Candidate> Fit(const Rule& rule, std::string_view stem) {
+    Candidate part;
+    std::optional<Captures> captures;
+    if (rule.weight) {
+      captures = rule.weight->Match(stem);
+    } else if ((captures = rule.gate->Match(stem))) {
+      part.half = Half::kGate;
+    } else if ((captures = rule.up->Match(stem))) {
+      part.half = Half::kUp;
+    }
+    if (!captures) return std::nullopt;
+    part.captures = *std::move(captures);
+    if (rule.output.empty()) return part;
+    if (const auto expert = part.captures.find("expert"); expert != part.captures.end()) {
+      // Nine digits hold more experts than any file; what is longer shows as numbers missing.
+      part.expert = expert->second.size() <= 9 ? std::stoll(expert->second) : 1'000'000'000;
+    }
+    return part;
+  }
+
+  void Claim(const TensorSpec& spec) { claimed_.insert(spec.name); }
+
+  void Refuse(std::string reason, const std::vector<const TensorSpec*>& tensors) {
+    Refusal refusal;
+    refusal.reason = std::move(reason);
+    for (const TensorSpec* const spec : tensors) {
+      if (!claimed_.insert(spec->name).second) continue;
+      refusal.tensors.push_back(spec->name);
+    }
+    match_.refused.push_back(std::move(refusal));
+  }
+
+  // For tensors that are claimed already.
+  void RefuseClaimed(std::string_view reason, std::span<const Candidate> parts) {
+    Refusal refusal;
+    refusal.reason = reason;
+    for (const Candidate& part : parts) {
+      refusal.tensors.push_back(part.weight->name);
+      refusal.tensors.push_back(part.scale->name);
+    }
+    match_.refused.push_back(std::move(refusal));
+  }
+
+  // What rule and geometry say of a weight.
+  static MatchedWeight Describe(const Rule& rule, const Geometry& geometry,
+                                const Candidate& first) {
+    MatchedWeight weight;
+    weight.kind = rule.kind;
+    weight.experts = geometry.experts;
+    weight.n = geometry.n;
+    weight.k = geometry.k;
+    weight.dtype = first.weight->dtype;
+    weight.code_rows = geometry.code_rows;
+    weight.code_columns = geometry.code_columns;
+    weight.projection = rule.projection;
+    weight.order = rule.order;
+    weight.group = rule.group.Expand(first.captures);
+    weight.parallel = rule.parallel;
+    weight.flashmla = rule.flashmla;
+    weight.head_dim = rule.head_dim;
+    weight.heads_per_group = rule.heads_per_group;
+    return weight;
+  }
+
+  // A weight in one tensor: a linear, or experts fused already.
+  void AddSingle(const Rule& rule, const Candidate& part) {
+    const bool fused = rule.kind == WeightKind::kMxfp4Experts;
+    const absl::StatusOr<Geometry> geometry =
+        rule.kind == WeightKind::kMxfp8Linear ? Mxfp8Geometry(part) : Mxfp4Geometry(part, fused);
+    if (!geometry.ok()) {
+      RefuseClaimed(StdView(geometry.status().message()), {&part, 1});
+      return;
+    }
+    MatchedWeight weight = Describe(rule, *geometry, part);
+    weight.name = part.weight->name;
+    weight.scale_name = part.scale->name;
+    weight.parts = {{part.weight->name, part.scale->name, 0, geometry->experts, Half::kWhole}};
+    std::string problem;
+    if (weight.projection == Projection::kGateUp && weight.n % 2 != 0) {
+      problem = absl::StrCat("gate and up together have the odd number of rows ", weight.n);
+    }
+    if (weight.flashmla == FlashmlaRole::kQFused && weight.n % weight.head_dim != 0) {
+      problem = absl::StrCat("n is not a multiple of the head size ", weight.head_dim);
+    }
+    if (weight.flashmla == FlashmlaRole::kOFused) {
+      if (weight.k % weight.heads_per_group != 0) {
+        problem = absl::StrCat("k is not a multiple of the ", weight.heads_per_group,
+                               " heads of a group");
+      }
+      weight.head_dim = weight.k / weight.heads_per_group;
+    }
+    if (!problem.empty()) {
+      RefuseClaimed(StdView(ShapeError(part, problem).message()), {&part, 1});
+      return;
+    }
+    match_.weights.push_back(std::move(weight));
+  }
+
+  // Experts that stand in tensors of their own.
+  void AddExperts(const Fused& fused) {
+    const Rule& rule = recipe_.rules[fused.rule];
+    std::vector<Candidate> parts = fused.parts;
+    std::stable_sort(parts.begin(), parts.end(), [](const Candidate& a, const Candidate& b) {
+      return std::pair(a.expert, a.half) < std::pair(b.expert, b.half);
+    });
+    const absl::StatusOr<MatchedWeight> weight = Join(rule, fused.name, parts);
+    if (weight.ok()) {
+      match_.weights.push_back(*weight);
+    } else {
+      RefuseClaimed(StdView(weight.status().message()), parts);
+    }
+  }
+
+  absl::StatusOr<MatchedWeight> Join(const Rule& rule, const std::string& name,
+                                     std::span<const Candidate> parts) const {
+    const bool pairs = rule.gate.has_value();
+    // Gate and up can also be apart in tensors that hold all experts.
+    const bool numbered = parts[0].expert >= 0;
+    const auto refuse = [&](std::string_view problem) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("experts of ", Quoted(name), ": ", AbslView(problem)));
+    };
+    std::optional<Geometry> geometry;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const Candidate& part = parts[i];
+      // The i-th part is of this expert and half, or the one that should be here is not there.
+      const int64_t expert = numbered ? static_cast<int64_t>(pairs ? i / 2 : i) : -1;
+      const Half half = !pairs ? Half::kWhole : i % 2 == 0 ? Half::kGate : Half::kUp;
+      if (part.expert != expert || part.half != half) {
+        const bool twice =
+            i > 0 && parts[i - 1].expert == part.expert && parts[i - 1].half == part.half;
+        if (twice) {
+          return refuse(absl::StrCat(SpecText(*parts[i - 1].weight), " and ",
+                                     SpecText(*part.weight), " are the same expert"));
+        }
+        return refuse(absl::StrCat(numbered ? absl::StrCat("number ", expert, " ") : std::string(),
+                                   half == Half::kGate ? "gate "
+                                   : half == Half::kUp ? "up "
+                                                       : "",
+                                   "is missing, the next there is ", SpecText(*part.weight)));
+      }
+      const absl::StatusOr<Geometry> its = Mxfp4Geometry(part, !numbered);
+      if (!its.ok()) return its.status();
+      if (!geometry) geometry = *its;
+      if (*its != *geometry || part.weight->dtype != parts[0].weight->dtype) {
+        return refuse(
+            absl::StrCat(SpecText(*part.weight), " differs from ", SpecText(*parts[0].weight)));
+      }
+    }
+    if (pairs && parts.size() % 2 != 0) {
+      return refuse(
+          absl::StrCat("the up that belongs to ", SpecText(*parts.back().weight), " is missing"));
+    }
+    if (numbered) {
+      geometry->experts = static_cast<int64_t>(pairs ? parts.size() / 2 : parts.size());
+    }
+    if (pairs) {
+      geometry->n *= 2;
+    } else if (rule.projection == Projection::kGateUp && geometry->n % 2 != 0) {
+      return refuse(absl::StrCat("gate and up together have the odd number of rows ", geometry->n));
+    }
+    MatchedWeight weight = Describe(rule, *geometry, parts[0]);
+    weight.name = name + parts[0].weight_end;
+    weight.scale_name = name + parts[0].scale_end;
+    for (const std::string& output : {weight.name, weight.scale_name}) {
+      if (const TensorSpec* const taken = Find(output)) {
+        return refuse(
+            absl::StrCat("the fused tensor would be called as ", SpecText(*taken), " is already"));
+      }
+    }
+    for (const Candidate& part : parts) {
+      weight.parts.push_back({part.weight->name, part.scale->name, numbered ? part.expert : 0,
+                              numbered ? 1 : geometry->experts, part.half});
+    }
+    return weight;
+  }
+
+  // Refuses layers whose gate/up and down weights do not belong together, or that have two of
+  // either.
+  void CheckGroups() {
+    std::map<std::string, std::vector<size_t>> groups;  // -> weights of the group
+    for (size_t i = 0; i < match_.weights.size(); ++i) {
+      if (!match_.weights[i].group.empty()) groups[match_.weights[i].group].push_back(i);
+    }
+    std::unordered_set<size_t> refused;
+    for (const auto& [group, members] : groups) {
+      if (members.size() < 2) continue;  // a shard by itself may hold one of the two
+      const MatchedWeight* gate_up = nullptr;
+      const MatchedWeight* down = nullptr;
+      std::string problem;
+      for (const size_t i : members) {
+        const MatchedWeight& weight = match_.weights[i];
+        const MatchedWeight*& place = weight.projection == Projection::kGateUp ? gate_up : down;
+        if (place != nullptr) {
+          problem = absl::StrCat("has both ", Quoted(place->name), " and ", Quoted(weight.name),
+                                 " as ", AbslView(RecipeWord(weight.projection)));
+        }
+        place = &weight;
+      }
+      if (problem.empty() &&
+          (gate_up->experts != down->experts || gate_up->inter() != down->inter() ||
+           gate_up->hidden() != down->hidden())) {
+        const auto text = [](const MatchedWeight& weight) {
+          return absl::StrCat(Quoted(weight.name), " (", weight.experts, " experts, inter ",
+                              weight.inter(), ", hidden ", weight.hidden(), ")");
+        };
+        problem = absl::StrCat(text(*gate_up), " and ", text(*down), " do not belong together");
+      }
+      if (problem.empty()) continue;
+      Refusal refusal;
+      refusal.reason = absl::StrCat("layer ", Quoted(group), ": ", problem);
+      for (const size_t i : members) {
+        refused.insert(i);
+        for (const WeightPart& part : match_.weights[i].parts) {
+          refusal.tensors.push_back(part.weight);
+          refusal.tensors.push_back(part.scale);
+        }
+      }
+      match_.refused.push_back(std::move(refusal));
+    }
+    if (refused.empty()) return;
+    std::vector<MatchedWeight> kept;
+    for (size_t i = 0; i < match_.weights.size(); ++i) {
+      if (!refused.contains(i)) kept.push_back(std::move(match_.weights[i]));
+    }
+    match_.weights = std::move(kept);
+  }
+
+  const Recipe& recipe_;
+  const std::span<const TensorSpec> tensors_;
+  std::unordered_map<std::string_view, const TensorSpec*> by_name_;
+  std::unordered_set<std::string_view> claimed_;  // names that stand in match_ or fused_
+  std::vector<Fused> fused_;
+  std::map<std::pair<size_t, std::string>, size_t> fused_at_;  // rule, output -> place in fused_
+  RecipeMatch match_;
+};
+
+}  // namespace
+
+int64_t RecipeMatch::tensor_count() const {
+  size_t count = copied.size();
+  for (const Refusal& refusal : refused) count += refusal.tensors.size();
+  for (const MatchedWeight& weight : weights) count += 2 * weight.parts.size();
+  return static_cast<int64_t>(count);
+}
+
+RecipeMatch MatchRecipe(const Recipe& recipe, std::span<const TensorSpec> tensors) {
+  return Matcher(recipe, tensors).Run();
+}
+
+std::vector<TensorSpec> SpecsOf(const TensorSet& set) {
+  std::vector<TensorSpec> specs;
+  specs.reserve(set.tensors().size());
+  for (const TensorSet::Tensor& tensor : set.tensors()) specs.push_back(*tensor.info);
+  return specs;
+}
+
+}  // namespace lanewise

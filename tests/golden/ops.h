@@ -1,0 +1,15 @@
+#ifndef LANEWISE_TESTS_GOLDEN_OPS_H_
+#define LANEWISE_TESTS_GOLDEN_OPS_H_
+
+// One function for each ops_NAME.cc: it adds its operations to the table.
+
+#include "tests/golden/operations.h"
+
+namespace lanewise::golden {
+
+void AddLayoutsReference(OperationTable& table);
+void AddLayoutsWeights(OperationTable& table);
+
+}  // namespace lanewise::golden
+
+#endif  // LANEWISE_TESTS_GOLDEN_OPS_H_

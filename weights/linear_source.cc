@@ -1,0 +1,58 @@
+#include "weights/linear_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace lanewise {
+
+absl::Status CheckLinearSource(const LinearSource& source, bool whole_blocks) {
+  const auto multiple = [](const char* what, std::int64_t value) {
+    if (value % 32 == 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, " is ", value, ", expected a multiple of 32"));
+  };
+  for (const auto& [what, value] : {std::pair("K", source.k), {"the first column", source.k_begin},
+                                    {"the number of columns", source.columns}}) {
+    if (absl::Status status = multiple(what, value); !status.ok()) return status;
+  }
+  const bool block_rows = whole_blocks || source.codes == LinearSource::CodeForm::kBlock;
+  for (const auto& [what, value] : {std::pair("N", source.n), {"the first row", source.row_begin},
+                                    {"the number of rows", source.rows}}) {
+    if (!block_rows) break;
+    if (absl::Status status = multiple(what, value); !status.ok()) return status;
+  }
+  if (source.row_begin < 0 || source.rows < 0 || source.rows > source.n - source.row_begin ||
+      source.k_begin < 0 || source.columns < 0 || source.columns > source.k - source.k_begin) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rows ", source.row_begin, " .. ", source.row_begin + source.rows, " and columns ",
+        source.k_begin, " .. ", source.k_begin + source.columns, " are not within [", source.n, ", ",
+        source.k, "]"));
+  }
+  return absl::OkStatus();
+}
+
+bool RowCodesFold(std::span<const std::uint8_t> codes, std::int64_t n, std::int64_t columns) {
+  if (n % 32 != 0) return false;
+  for (std::int64_t row = 0; row < n; ++row) {
+    const std::uint8_t* first = codes.data() + row / 32 * 32 * columns;
+    if (!std::equal(first, first + columns, codes.data() + row * columns)) return false;
+  }
+  return true;
+}
+
+absl::StatusOr<TensorPlan> PlanBlockCodes(const LinearSource& source, const Layout& layout,
+                                          std::int64_t memory_columns) {
+  absl::StatusOr<TensorPlan> plan = MakePlan(layout, source.rows / 32, memory_columns);
+  if (!plan.ok()) return plan;
+  plan->source_row_bytes = plan->row_bytes = source.columns / 32;
+  plan->place = [source](std::int64_t row) { return source.CodePlace(32 * row); };
+  if (source.codes == LinearSource::CodeForm::kRow) {
+    plan->agreeing_rows = 32;
+    plan->agreeing_stride = source.k / 32;
+  }
+  return plan;
+}
+
+}  // namespace lanewise

@@ -1,0 +1,334 @@
+#include "weights/tensor_plan.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/text.h"
+#include "layouts/bind.h"
+#include "weights/bf16_rows.h"
+#include "weights/parallel.h"
+
+namespace lanewise {
+namespace {
+
+bool IsFromBf16(Conversion conversion) {
+  return conversion == Conversion::kBf16ToE4m3 || conversion == Conversion::kBf16ToFnuz;
+}
+
+// Conversions that the packer does not do byte by byte.
+bool IsComputed(Conversion conversion) {
+  return conversion == Conversion::kScaleCode || IsFromBf16(conversion) ||
+         conversion == Conversion::kE4m3ToBf16;
+}
+
+Rewrite RewriteOf(Conversion conversion) {
+  switch (conversion) {
+    case Conversion::kE4m3ToFnuz:
+    case Conversion::kBf16ToFnuz: return Rewrite::kE4m3ToFnuz;
+    case Conversion::kE2m1DropNegativeZero: return Rewrite::kE2m1DropNegativeZero;
+    default: return Rewrite::kNone;
+  }
+}
+
+std::int64_t Elements(const TensorPlan& plan) {
+  return IsFromBf16(plan.conversion) ? plan.row_bytes : plan.source_row_bytes;
+}
+
+// The bytes from the first to the last that a row stands for.
+std::int64_t SourceExtent(const TensorPlan& plan) {
+  return (plan.agreeing_rows - 1) * plan.agreeing_stride + plan.source_row_bytes;
+}
+
+template <class Spans>
+absl::Status CheckPlace(const Spans& spans, const RowPlace& place, std::int64_t bytes,
+                        std::int64_t row) {
+  if (place.IsPadding()) return absl::OkStatus();
+  if (place.source >= std::ssize(spans)) {
+    return absl::InvalidArgumentError(absl::StrCat("row ", row, " lies in source ", place.source,
+                                                   ", but there are ", spans.size()));
+  }
+  const std::int64_t size = std::ssize(spans[place.source]);
+  if (place.offset < 0 || bytes < 0 || place.offset > size - bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("row ", row, " lies at bytes ", place.offset,
+                                                   " .. ", place.offset + bytes, " of source ",
+                                                   place.source, ", which has ", size));
+  }
+  return absl::OkStatus();
+}
+
+// Every place, before anything is read or written.
+template <class Spans>
+absl::Status CheckPlaces(const TensorPlan& plan, const Spans& spans) {
+  for (std::int64_t row = 0; row < plan.rows(); ++row) {
+    const RowPlace place = plan.place(row);
+    absl::Status status =
+        CheckPlace(spans, place, SourceExtent(plan), row);
+    if (!status.ok()) return status;
+    if (plan.code_place == nullptr || place.IsPadding()) continue;
+    status = CheckPlace(spans, plan.code_place(row), Elements(plan) / 32, row);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// Finds what a run must refuse: the first fault by row, whichever thread meets it.
+class FirstFault {
+ public:
+  void Add(std::int64_t row, std::string message) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!fault_ || row < fault_->first) fault_ = {row, std::move(message)};
+    any_ = true;
+  }
+  bool any() const { return any_; }
+  absl::Status status() const {
+    return fault_ ? absl::InvalidArgumentError(fault_->second) : absl::OkStatus();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> any_ = false;
+  std::optional<std::pair<std::int64_t, std::string>> fault_;
+};
+
+const std::uint8_t* At(const Sources& sources, const RowPlace& place) {
+  return sources[place.source].data() + place.offset;
+}
+
+void CheckAgreement(const TensorPlan& plan, const std::uint8_t* first_row, std::int64_t row,
+                    FirstFault* fault) {
+  for (std::int64_t i = 1; i < plan.agreeing_rows; ++i) {
+    const std::uint8_t* other = first_row + i * plan.agreeing_stride;
+    const auto [a, b] = std::mismatch(other, other + plan.source_row_bytes, first_row);
+    if (a == other + plan.source_row_bytes) continue;
+    fault->Add(row, absl::StrFormat(
+                        "row scales (%d, %d) are not 32 x 32 blocks: row %d has code %d at column %d, "
+                        "row %d has %d",
+                        plan.rows() * plan.agreeing_rows, plan.source_row_bytes,
+                        row * plan.agreeing_rows + i, *a, a - other, row * plan.agreeing_rows, *b));
+    return;
+  }
+}
+
+void RaiseCodes(const TensorPlan& plan, const std::uint8_t* codes, std::int64_t row,
+                std::uint8_t* raised, FirstFault* fault) {
+  for (std::int64_t i = 0; i < plan.source_row_bytes; ++i) {
+    if (codes[i] >= plan.first_refused_code) {
+      fault->Add(row, absl::StrFormat("scale code %d (0x%02X) at row %d, column %d: expected less "
+                                      "than %d, a scale code this large overflows the factor",
+                                      codes[i], codes[i], row, i, plan.first_refused_code));
+      return;
+    }
+    raised[i] = static_cast<std::uint8_t>(codes[i] + plan.code_increment);
+  }
+}
+
+void CheckNans(const std::uint8_t* bytes, std::int64_t count, std::int64_t row,
+               FirstFault* fault) {
+  const std::uint8_t* found =
+      std::find_if(bytes, bytes + count, [](std::uint8_t b) { return (b & 0x7F) == 0x7F; });
+  if (found == bytes + count) return;
+  fault->Add(row, absl::StrFormat("byte 0x%02X at row %d, column %d is an OCP NaN: as FNUZ it would "
+                                  "read as a finite number",
+                                  *found, row, found - bytes));
+}
+
+// The converted row, in `scratch`.
+void ConvertRow(const TensorPlan& plan, const Sources& sources, std::int64_t row,
+                std::uint8_t* scratch, std::atomic<std::int64_t>* inexact, FirstFault* fault) {
+  const std::uint8_t* from = At(sources, plan.place(row));
+  if (plan.conversion == Conversion::kScaleCode) {
+    return RaiseCodes(plan, from, row, scratch, fault);
+  }
+  const std::uint8_t* codes = At(sources, plan.code_place(row));
+  if (plan.conversion == Conversion::kE4m3ToBf16) {
+    return DequantizeRow(from, codes, Elements(plan), scratch);
+  }
+  const WrongValues wrong = OcpFromDequantRow(from, codes, Elements(plan), scratch);
+  if (wrong.count == 0) return;
+  *inexact += wrong.count;
+  const std::int64_t at = wrong.first;
+  fault->Add(row, absl::StrFormat("[%d, %d] is bf16 0x%02X%02X under code %d", row, at,
+                                  from[2 * at + 1], from[2 * at], codes[at / 32]));
+}
+
+// How many values of the whole plan are not e4m3 x code.
+std::int64_t CountInexact(const TensorPlan& plan, const Sources& sources) {
+  std::atomic<std::int64_t> inexact = 0;
+  FirstFault ignored;
+  std::vector<std::uint8_t> scratch(plan.row_bytes);
+  for (std::int64_t row = 0; row < plan.rows(); ++row) {
+    if (!plan.place(row).IsPadding()) {
+      ConvertRow(plan, sources, row, scratch.data(), &inexact, &ignored);
+    }
+  }
+  return inexact;
+}
+
+std::int64_t DataRows(const TensorPlan& plan) {
+  std::int64_t rows = 0;
+  for (std::int64_t row = 0; row < plan.rows(); ++row) rows += !plan.place(row).IsPadding();
+  return rows;
+}
+
+}  // namespace
+
+std::string_view ConversionName(Conversion conversion) {
+  switch (conversion) {
+    case Conversion::kNone: return "none";
+    case Conversion::kE4m3ToFnuz: return "e4m3_to_fnuz";
+    case Conversion::kE2m1DropNegativeZero: return "e2m1_drop_negative_zero";
+    case Conversion::kScaleCode: return "scale_code";
+    case Conversion::kBf16ToE4m3: return "bf16_to_e4m3";
+    case Conversion::kBf16ToFnuz: return "bf16_to_fnuz";
+    case Conversion::kE4m3ToBf16: return "e4m3_to_bf16";
+  }
+  return "unknown";
+}
+
+absl::StatusOr<TensorPlan> MakePlan(const Layout& layout, std::int64_t rows,
+                                    std::int64_t memory_row_bytes) {
+  const std::int64_t extents[] = {rows, memory_row_bytes};
+  const absl::StatusOr<BoundLayout> bound = Bind(layout, extents);
+  if (!bound.ok()) return bound.status();
+  absl::StatusOr<Packer> packer = Packer::Create(*bound);
+  if (!packer.ok()) return packer.status();
+  TensorPlan plan;
+  plan.layout = layout;
+  plan.packer = *std::move(packer);
+  plan.shape = {rows, memory_row_bytes};
+  plan.source_row_bytes = plan.row_bytes = memory_row_bytes;
+  return plan;
+}
+
+absl::StatusOr<RewriteCounts> RunPlanLeads(const TensorPlan& plan, const Sources& sources,
+                                           const RunOptions& options, std::int64_t first,
+                                           std::int64_t count, std::span<std::uint8_t> memory) {
+  if (first == 0) {
+    if (absl::Status status = CheckPlaces(plan, sources); !status.ok()) return status;
+  }
+  FirstFault fault;
+  std::atomic<std::int64_t> inexact = 0;
+  RowSource source;
+  source.valid_bytes = plan.row_bytes;
+  source.padding = plan.padding;
+  source.computed = IsComputed(plan.conversion);
+  const bool direct = !source.computed && plan.agreeing_rows == 1;
+  if (direct) {
+    source.row = [&](std::int64_t row, std::uint8_t*) -> const std::uint8_t* {
+      const RowPlace place = plan.place(row);
+      return place.IsPadding() ? nullptr : At(sources, place);
+    };
+  } else {
+    source.row = [&](std::int64_t row, std::uint8_t* scratch) -> const std::uint8_t* {
+      const RowPlace place = plan.place(row);
+      if (place.IsPadding()) return nullptr;
+      CheckAgreement(plan, At(sources, place), row, &fault);
+      if (!source.computed) return At(sources, place);
+      ConvertRow(plan, sources, row, scratch, &inexact, &fault);
+      return scratch;
+    };
+  }
+  PackOptions pack;
+  pack.rewrite = RewriteOf(plan.conversion);
+  pack.threads = options.threads;
+  pack.stores = options.stores;
+  absl::StatusOr<RewriteCounts> counts =
+      plan.packer.PackLeads(source, pack, first, count, memory);
+  if (!counts.ok()) return counts.status();
+  if (inexact > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        CountInexact(plan, sources), " of ", DataRows(plan) * Elements(plan),
+        " values are not e4m3 x scale; the first: ", AbslView(StdView(fault.status().message()))));
+  }
+  if (fault.any()) return fault.status();
+  if (plan.refuse_nans && counts->nans > 0) {
+    FirstFault nan;
+    std::vector<std::uint8_t> scratch(plan.row_bytes);
+    for (std::int64_t row = 0; row < plan.rows() && !nan.any(); ++row) {
+      const std::uint8_t* bytes = source.row(row, scratch.data());
+      if (bytes != nullptr) CheckNans(bytes, plan.row_bytes, row, &nan);
+    }
+    return nan.status();
+  }
+  return counts;
+}
+
+absl::StatusOr<RewriteCounts> RunPlan(const TensorPlan& plan, const Sources& sources,
+                                      const RunOptions& options,
+                                      std::span<std::uint8_t> memory) {
+  if (plan.packer.leads() == 0) {
+    if (absl::Status status = CheckPlaces(plan, sources); !status.ok()) return status;
+  }
+  return RunPlanLeads(plan, sources, options, 0, plan.packer.leads(), memory);
+}
+
+absl::Status RestorePlan(const TensorPlan& plan, std::span<const std::uint8_t> memory, int threads,
+                         const Sinks& sinks) {
+  if (absl::Status status = CheckPlaces(plan, sinks); !status.ok()) return status;
+  const auto at = [&](const RowPlace& place) {
+    return sinks[place.source].data() + place.offset;
+  };
+  FirstFault fault;
+  if (plan.conversion == Conversion::kE4m3ToBf16) {
+    // The bf16 row is wider than its place: it is taken back from a buffer.
+    std::vector<std::uint8_t> rows(plan.bytes());
+    const std::int64_t row_bytes = plan.packer.layout().extent(1);
+    absl::Status status = plan.packer.Unpack(memory, ContiguousSink(rows, row_bytes), threads);
+    if (!status.ok()) return status;
+    for (std::int64_t row = 0; row < plan.rows(); ++row) {
+      const RowPlace place = plan.place(row);
+      if (place.IsPadding()) continue;
+      const WrongValues wrong = UndoDequantizeRow(rows.data() + row * row_bytes,
+                                                  at(plan.code_place(row)), Elements(plan), at(place));
+      if (wrong.count > 0) {
+        fault.Add(row, absl::StrFormat("%d values of row %d are not e4m3 x scale, the first at column "
+                                       "%d",
+                                       wrong.count, row, wrong.first));
+      }
+    }
+    return fault.status();
+  }
+  const RowSink sink = {[&](std::int64_t row) -> std::uint8_t* {
+                          const RowPlace place = plan.place(row);
+                          return place.IsPadding() ? nullptr : at(place);
+                        },
+                        plan.row_bytes};
+  if (absl::Status status = plan.packer.Unpack(memory, sink, threads); !status.ok()) return status;
+  // What is not done byte by byte is undone in place.
+  if (plan.conversion != Conversion::kScaleCode && !IsFromBf16(plan.conversion) &&
+      plan.agreeing_rows == 1) {
+    return absl::OkStatus();
+  }
+  ParallelFor(plan.rows(), threads, [&](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const RowPlace place = plan.place(row);
+      if (place.IsPadding()) continue;
+      std::uint8_t* bytes = at(place);
+      if (plan.conversion == Conversion::kScaleCode) {
+        for (std::int64_t i = 0; i < plan.source_row_bytes; ++i) {
+          if (bytes[i] < plan.code_increment) {
+            fault.Add(row, absl::StrCat("prepared scale code ", bytes[i], " at row ", row,
+                                        ", column ", i, ": expected at least ",
+                                        plan.code_increment));
+          }
+          bytes[i] = static_cast<std::uint8_t>(bytes[i] - plan.code_increment);
+        }
+      } else if (IsFromBf16(plan.conversion)) {
+        UndoOcpFromDequantRow(bytes, at(plan.code_place(row)), Elements(plan), bytes);
+      }
+      for (std::int64_t i = 1; i < plan.agreeing_rows; ++i) {
+        std::memcpy(bytes + i * plan.agreeing_stride, bytes, plan.source_row_bytes);
+      }
+    }
+  });
+  return fault.status();
+}
+
+}  // namespace lanewise
