@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "hip/emulator/apertures.h"
 #include "hip/emulator/dispatch.h"
 #include "hip/emulator/encoding_fields.h"
 #include "hip/emulator/llvm_target.h"
@@ -87,6 +88,18 @@ InstructionClass ClassOf(Encoding encoding, std::string_view mnemonic, const Mem
   return InstructionClass::kVector;
 }
 
+// Compilers move and select whole registers whatever is in them: spills, tuples that are filled in
+// part, values that only some paths define.
+bool IsCopy(std::string_view mnemonic) {
+  constexpr std::string_view kCopies[] = {
+      "v_mov_b32",         "v_mov_b64",           "v_accvgpr_read_b32", "v_accvgpr_write_b32",
+      "v_accvgpr_mov_b32", "v_pk_mov_b32",        "v_cndmask_b32",      "v_swap_b32",
+      "v_readlane_b32",    "v_readfirstlane_b32", "v_writelane_b32",    "s_mov_b32",
+      "s_mov_b64",         "s_cselect_b32",       "s_cselect_b64",
+  };
+  return std::find(std::begin(kCopies), std::end(kCopies), mnemonic) != std::end(kCopies);
+}
+
 class LlvmDecoder final : public Decoder {
  public:
   LlvmDecoder(Arch arch, std::unique_ptr<LlvmTarget> target)
@@ -126,6 +139,8 @@ class LlvmDecoder final : public Decoder {
     if (inst.encoding == Encoding::kFlat) PlaceFlatOperands(inst);
     if (inst.encoding == Encoding::kMubuf) PlaceBufferOperands(inst);
     inst.klass = ClassOf(inst.encoding, mnemonic, inst.mem);
+    inst.copies = IsCopy(mnemonic);
+    if (inst.klass == InstructionClass::kMatrix) inst.matrix_cycles = MatrixCycles(mc);
     const Handler handler = handlers_.Find(mnemonic);
     inst.handler = handler != nullptr ? handler : FailUnknown;
     return inst;
@@ -160,6 +175,13 @@ class LlvmDecoder final : public Decoder {
     const llvm::ArrayRef<uint8_t> view(bytes.data(), bytes.size());
     return disassembler_->getInstruction(mc, size, view, pc, llvm::nulls()) ==
            llvm::MCDisassembler::Success;
+  }
+
+  // LLVM's scheduling tables give passes of 4 cycles.
+  uint16_t MatrixCycles(const llvm::MCInst& mc) const {
+    const int passes = target_->subtarget->getSchedModel().computeInstrLatency(
+        *target_->subtarget, *target_->instructions, mc);
+    return static_cast<uint16_t>(std::max(passes, 0) * 4);
   }
 
   Operand RegisterOperand(llvm::MCRegister reg) const {
@@ -244,8 +266,8 @@ class LlvmDecoder final : public Decoder {
     AddImpliedVcc(desc, inst);
   }
 
-  // An immediate that stands for a source though no register could: the literal of v_fmamk and
-  // v_fmaak, and of s_setreg_imm32_b32.
+  // An immediate that stands for a source though no register could: the literals of v_fmamk,
+  // v_fmaak and s_setreg_imm32_b32.
   static bool IsLiteralSource(const Instruction& inst, unsigned index, unsigned results) {
     switch (inst.encoding) {
       case Encoding::kVop1:

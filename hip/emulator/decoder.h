@@ -24,11 +24,6 @@
 
 namespace lanewise::emulator {
 
-// Where generic addresses of LDS and scratch lie: the upper halves of the apertures' bases. Both
-// are outside what a user process of the host can map.
-inline constexpr uint32_t kSharedAperture = 0x00010000;
-inline constexpr uint32_t kPrivateAperture = 0x00020000;
-
 class Decoder {
  public:
   static absl::StatusOr<std::unique_ptr<Decoder>> Create(Arch arch);

@@ -124,13 +124,16 @@ struct Instruction {
   InstructionClass klass = InstructionClass::kOther;
   bool has_output_modifiers = false;  // omod, clamp, SDWA destination select or DPP
   bool has_input_modifiers = false;   // neg, abs, op_sel, SDWA source select or DPP
+  bool copies =
+      false;  // moves or selects values whole: an undefined source only makes its result so
+  uint16_t matrix_cycles = 0;  // matrix instructions: cycles of the matrix core
   uint8_t dst_count = 0;
   uint8_t src_count = 0;
   Operand dst[3];
   Operand src[6];
   Modifiers mod;
   MemoryFields mem;
-  int32_t imm = 0;  // SOPK and SOPP: simm16 (sign-extended); s_setreg_imm32: the literal is src[0]
+  int32_t imm = 0;  // SOPK and SOPP: simm16, sign-extended; SOPC: source 1's code (s_set_gpr_idx_on)
   const char* mnemonic = "";  // base mnemonic, e.g. "v_add_f32"; lives as long as the program
 };
 

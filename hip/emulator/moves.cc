@@ -1,4 +1,4 @@
-// Register moves, and one arithmetic instruction of each kind to copy from.
+// Register moves.
 
 #include <cstdint>
 
@@ -13,10 +13,6 @@ namespace {
 uint32_t Move32(uint32_t a) { return a; }
 uint64_t Move64(uint64_t a) { return a; }
 
-float AddF32(float a, float b) { return a + b; }
-
-WithScc<uint32_t> AddU32(uint32_t a, uint32_t b) { return {a + b, a + b < a}; }
-
 }  // namespace
 
 void RegisterMoves(Arch /*arch*/, HandlerTable& table) {
@@ -25,10 +21,8 @@ void RegisterMoves(Arch /*arch*/, HandlerTable& table) {
   table.Add("v_accvgpr_read_b32", VectorOp<Move32>);
   table.Add("v_accvgpr_write_b32", VectorOp<Move32>);
   table.Add("v_accvgpr_mov_b32", VectorOp<Move32>);
-  table.Add("v_add_f32", VectorOp<AddF32>);
   table.Add("s_mov_b32", ScalarOp<Move32>);
   table.Add("s_mov_b64", ScalarOp<Move64>);
-  table.Add("s_add_u32", ScalarOp<AddU32>);
 }
 
 }  // namespace lanewise::emulator

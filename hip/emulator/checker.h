@@ -1,0 +1,36 @@
+#ifndef LANEWISE_HIP_EMULATOR_CHECKER_H_
+#define LANEWISE_HIP_EMULATOR_CHECKER_H_
+
+// The checks that need no knowledge of an instruction beyond its decoded operands: registers read
+// before they are written, registers used before s_waitcnt.
+//
+// An instruction that copies or selects (Instruction::copies) may read what was never written; its
+// result then counts as never written. Everything else must not.
+
+#include <string>
+
+#include "hip/emulator/instruction.h"
+#include "hip/emulator/wave.h"
+#include "hip/emulator/workgroup.h"
+
+namespace lanewise::emulator {
+
+// "v12" or "a3" for a row, "s5", "vcc", "exec", ... for a scalar entry.
+std::string VectorName(int row);
+std::string ScalarName(int index);
+
+// A wave's registers before its first instruction: nothing is written.
+void ResetShadow(WaveShadow& shadow);
+
+// Before the handler: fails the wave where a source or destination is not ready.
+void CheckBefore(Wave& wave, const Instruction& inst);
+
+// After it: results count as written, those of memory as on their way.
+void NoteAfter(Wave& wave, const Instruction& inst);
+
+// s_waitcnt: at most this many operations of each counter remain outstanding.
+void NoteWait(Wave& wave, uint32_t vmcnt, uint32_t lgkmcnt);
+
+}  // namespace lanewise::emulator
+
+#endif  // LANEWISE_HIP_EMULATOR_CHECKER_H_

@@ -1,0 +1,58 @@
+#ifndef LANEWISE_HIP_EMULATOR_WORKGROUP_RUNNER_H_
+#define LANEWISE_HIP_EMULATOR_WORKGROUP_RUNNER_H_
+
+// Executes one workgroup, wave by wave, as far as barriers and a budget of instructions let it.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hip/emulator/dispatch_state.h"
+#include "hip/emulator/launch.h"
+#include "hip/emulator/wave.h"
+#include "hip/emulator/workgroup.h"
+
+namespace lanewise::emulator {
+
+class WorkgroupRunner {
+ public:
+  enum class Result { kDone, kFailed, kBudgetSpent };
+
+  WorkgroupRunner(const LaunchConfig& config, const DispatchState& dispatch,
+                  const AllocationSnapshot& memory);
+
+  // Begins workgroup `index` (x fastest). The runner may have run another one before.
+  void Begin(uint64_t index);
+
+  // Continues for about `budget` instructions. Waves that wait for one another (at a barrier, or by
+  // watching memory) take turns.
+  Result Run(uint64_t budget);
+
+  uint64_t index() const { return index_; }
+  // After kFailed: where and why.
+  std::string Failure() const;
+  // Of all workgroups this runner has run.
+  const LaunchCounters& counters() const { return context_.counters; }
+
+ private:
+  void RunWave(Wave& wave, uint64_t budget);
+  template <bool kChecking>
+  void RunInstructions(Wave& wave, uint64_t budget);
+  void RunIndexed(Wave& wave, const Instruction& inst);
+  void Trace(const Wave& wave, const Instruction& inst) const;
+  void ReleaseBarrier();
+
+  const LaunchConfig& config_;
+  const DispatchState& dispatch_;
+  WorkgroupContext context_;
+  std::vector<std::unique_ptr<Wave>> waves_;
+  uint64_t index_ = 0;
+  Extent id_;
+  int failed_wave_ = -1;
+  uint32_t failed_pc_ = 0;
+};
+
+}  // namespace lanewise::emulator
+
+#endif  // LANEWISE_HIP_EMULATOR_WORKGROUP_RUNNER_H_
