@@ -2,11 +2,14 @@
 // moved or reversibly converted, restored and compared with what went in.
 
 #include <cstdint>
+#include <iterator>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/text.h"
 #include "layouts/catalogue.h"
 #include "tests/golden/ops.h"
 #include "tests/golden/tensors.h"
@@ -23,6 +26,18 @@ namespace {
 
 // Two threads, so that the seams between them are exercised too.
 constexpr RunOptions kOptions = {.threads = 2, .stores = PackOptions::Stores::kAuto};
+
+// The input of that role, which has to have `rank` dimensions (from `rank` on where `or_more` says
+// so).
+absl::StatusOr<TensorView> Input(const Case& golden_case, std::string_view role, std::int64_t rank,
+                                 bool or_more = false) {
+  absl::StatusOr<TensorView> view = golden_case.Input(role);
+  if (!view.ok()) return view;
+  const std::int64_t actual = std::ssize(view->shape);
+  if (actual == rank || (or_more && actual > rank)) return view;
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", AbslView(role), "' has ", actual, " dimensions, expected ", rank));
+}
 
 absl::StatusOr<OutputTensor> Run(const TensorPlan& plan, const Sources& sources,
                                  std::vector<std::int64_t> shape, RewriteCounts* counts = nullptr) {
@@ -61,7 +76,7 @@ absl::Status CheckRestores(const std::vector<const TensorPlan*>& plans,
 
 absl::StatusOr<Results> MoveRows(const Case& golden_case, const char* role, const Layout& layout,
                                  Conversion conversion = Conversion::kNone) {
-  const absl::StatusOr<TensorView> view = golden_case.Input(role);
+  const absl::StatusOr<TensorView> view = Input(golden_case, role, 1, /*or_more=*/true);
   if (!view.ok()) return view.status();
   const std::int64_t row_bytes = view->shape.back();
   const std::int64_t rows = row_bytes == 0 ? 0 : std::ssize(view->bytes) / row_bytes;
@@ -98,8 +113,8 @@ struct LinearInput {
 absl::StatusOr<LinearInput> ReadLinear(const Case& golden_case, const char* e4m3_role,
                                        const char* bf16_role) {
   const bool e4m3 = golden_case.HasInput(e4m3_role);
-  const absl::StatusOr<TensorView> weight = golden_case.Input(e4m3 ? e4m3_role : bf16_role);
-  const absl::StatusOr<TensorView> codes = golden_case.Input("scale");
+  const absl::StatusOr<TensorView> weight = Input(golden_case, e4m3 ? e4m3_role : bf16_role, 2);
+  const absl::StatusOr<TensorView> codes = Input(golden_case, "scale", 2);
   if (!weight.ok()) return weight.status();
   if (!codes.ok()) return codes.status();
   LinearInput input;
@@ -159,7 +174,7 @@ absl::StatusOr<Results> OcpFromDequant(const Case& golden_case) {
 }
 
 absl::StatusOr<Results> AsBlock32Scale(const Case& golden_case) {
-  const absl::StatusOr<TensorView> scale = golden_case.Input("scale");
+  const absl::StatusOr<TensorView> scale = Input(golden_case, "scale", 2);
   if (!scale.ok()) return scale.status();
   Results results;
   const std::int64_t n = scale->shape[0], columns = scale->shape[1];
@@ -177,7 +192,7 @@ absl::StatusOr<Results> AsBlock32Scale(const Case& golden_case) {
 absl::StatusOr<Results> MoeCopies(const Case& golden_case) {
   std::vector<TensorView> views;
   for (const char* role : {"w13", "w13_s", "w2", "w2_s"}) {
-    const absl::StatusOr<TensorView> view = golden_case.Input(role);
+    const absl::StatusOr<TensorView> view = Input(golden_case, role, 3);
     if (!view.ok()) return view.status();
     views.push_back(*view);
   }
@@ -239,6 +254,10 @@ Operation HeadPermutation(const char* heads_arg, std::int64_t chunk) {
                       ? Pattern("row(head chunk:chunks dim:32) byte -> chunk head dim byte")
                       : Pattern("row(head chunk:chunks) byte -> chunk head byte");
     const std::int64_t inner = chunk == 1 ? 32 : chunk;
+    if (*heads < 1 || *head_dim < 1 || *head_dim % inner != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(*heads, " heads of ", *head_dim,
+                                                     " elements: expected a multiple of ", inner));
+    }
     layout = layout.WithParameter("chunks", *head_dim / inner);
     const std::int64_t size = *heads * *head_dim / (chunk == 1 ? 32 : 1);
     absl::StatusOr<TensorPlan> plan = MakePlan(layout, size, 8);
@@ -249,7 +268,7 @@ Operation HeadPermutation(const char* heads_arg, std::int64_t chunk) {
 }
 
 absl::StatusOr<Results> PermuteQToFused(const Case& golden_case) {
-  const absl::StatusOr<TensorView> q = golden_case.Input("q");
+  const absl::StatusOr<TensorView> q = Input(golden_case, "q", 3);
   if (!q.ok()) return q.status();
   const std::int64_t tokens = q->shape[0], heads = q->shape[1], dim = q->shape[2];
   const std::int64_t element_bytes = BitsPerElement(q->dtype) / 8;
@@ -271,15 +290,18 @@ absl::StatusOr<Results> PermuteQToFused(const Case& golden_case) {
 Operation PermuteWeight(const char* heads_arg,
                         absl::StatusOr<WeightPlans> (*make)(const LinearSource&, std::int64_t)) {
   return [heads_arg, make](const Case& golden_case) -> absl::StatusOr<Results> {
-    const absl::StatusOr<TensorView> weight = golden_case.Input("weight");
-    const absl::StatusOr<TensorView> codes = golden_case.Input("weight_scale");
+    const absl::StatusOr<TensorView> weight = Input(golden_case, "weight", 2);
+    const absl::StatusOr<TensorView> codes = Input(golden_case, "weight_scale", 2);
     const absl::StatusOr<std::int64_t> heads = golden_case.IntArg(heads_arg, 8);
     if (!weight.ok()) return weight.status();
     if (!codes.ok()) return codes.status();
     if (!heads.ok()) return heads.status();
-    const absl::StatusOr<WeightPlans> plans = make(
-        LinearSource::Whole(weight->shape[0], weight->shape[1], LinearSource::WeightForm::kE4m3, 1),
-        *heads);
+    // Codes of rows, or of blocks of 32 rows.
+    const std::int64_t code_rows = 32 * codes->shape[0] == weight->shape[0] ? 32 : 1;
+    const absl::StatusOr<WeightPlans> plans =
+        make(LinearSource::Whole(weight->shape[0], weight->shape[1],
+                                 LinearSource::WeightForm::kE4m3, code_rows),
+             *heads);
     if (!plans.ok()) return plans.status();
     const Sources sources = {weight->bytes, codes->bytes};
     absl::StatusOr<OutputTensor> moved = Run(plans->weight, sources, weight->shape);
