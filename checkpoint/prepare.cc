@@ -15,8 +15,8 @@
 #include "checkpoint/prepared.h"
 #include "checkpoint/recipe_set.h"
 #include "checkpoint/safetensors_index.h"
-#include "nlohmann/json.hpp"
 #include "layouts/catalogue.h"
+#include "nlohmann/json.hpp"
 #include "weights/linear_source.h"
 #include "weights/zero_signs.h"
 
@@ -113,16 +113,16 @@ class Preparer {
   absl::Status PlanRanks() {
     const RecipeMatch match = MatchRecipe(recipe_, specs_);
     if (request_.rank && (*request_.rank < 0 || *request_.rank >= request_.options.ranks)) {
-      return absl::InvalidArgumentError(absl::StrCat("rank ", *request_.rank, " of ",
-                                                     request_.options.ranks, " ranks"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("rank ", *request_.rank, " of ", request_.options.ranks, " ranks"));
     }
     for (int rank = 0; rank < request_.options.ranks; ++rank) {
       if (request_.rank && *request_.rank != rank) continue;
       PreparationOptions options = request_.options;
       options.rank = rank;
-      absl::StatusOr<Preparation> preparation = PlanPreparation(
-          match, specs_, options,
-          [this](const MatchedWeight& weight) { return RowCodesFoldOf(weight); });
+      absl::StatusOr<Preparation> preparation =
+          PlanPreparation(match, specs_, options,
+                          [this](const MatchedWeight& weight) { return RowCodesFoldOf(weight); });
       if (!preparation.ok()) return preparation.status();
       PreparedRank prepared;
       prepared.rank = rank;
@@ -173,8 +173,8 @@ class Preparer {
     for (const auto& entry : fs::directory_iterator(directory, error)) {
       const std::string name = entry.path().filename().string();
       if (name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json")) {
-        return absl::AlreadyExistsError(absl::StrCat(directory, " holds ", name,
-                                                     " already; --overwrite goes on all the same"));
+        return absl::AlreadyExistsError(
+            absl::StrCat(directory, " holds ", name, " already; --overwrite goes on all the same"));
       }
     }
     return absl::OkStatus();
@@ -187,9 +187,8 @@ class Preparer {
     if (absl::Status status = MakeDirectory(directory.parent_path()); !status.ok()) return status;
     if (fs::create_directory(directory, error)) made_.push_back(directory.string());
     if (!fs::is_directory(directory)) {
-      return absl::FailedPreconditionError(absl::StrCat("cannot make the directory ",
-                                                        directory.string(), ": ",
-                                                        error.message()));
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot make the directory ", directory.string(), ": ", error.message()));
     }
     return absl::OkStatus();
   }
@@ -303,9 +302,8 @@ class Preparer {
                           PreparedRank* rank) {
     const std::size_t piece = static_cast<std::size_t>(request_.buffer_bytes);
     for (std::size_t at = 0; at < bytes.size(); at += piece) {
-      absl::Status status =
-          WriteBytes(file, tensor, static_cast<std::int64_t>(at),
-                     bytes.subspan(at, std::min(piece, bytes.size() - at)), rank);
+      absl::Status status = WriteBytes(file, tensor, static_cast<std::int64_t>(at),
+                                       bytes.subspan(at, std::min(piece, bytes.size() - at)), rank);
       if (!status.ok()) return status;
     }
     return absl::OkStatus();
@@ -318,7 +316,8 @@ class Preparer {
     if (plan.bytes() == 0) return counts;
     const std::int64_t lead_bytes = plan.packer.lead_bytes();
     const std::int64_t leads = plan.packer.leads();
-    const std::int64_t step = std::clamp<std::int64_t>(request_.buffer_bytes / lead_bytes, 1, leads);
+    const std::int64_t step =
+        std::clamp<std::int64_t>(request_.buffer_bytes / lead_bytes, 1, leads);
     buffer_.resize(std::max<std::size_t>(buffer_.size(), step * lead_bytes));
     // The bytes go to the file at once: they had better stay in the cache.
     const RunOptions options = {request_.threads, PackOptions::Stores::kCached};
@@ -388,8 +387,9 @@ class Preparer {
   std::unique_ptr<TensorSet> set_;
   std::vector<TensorSpec> specs_;
   Recipe recipe_;
-  std::vector<std::pair<std::size_t, OutputFile>> files_;  // with the index of its rank in the report
-  std::vector<std::string> made_;                          // directories
+  std::vector<std::pair<std::size_t, OutputFile>>
+      files_;                      // with the index of its rank in the report
+  std::vector<std::string> made_;  // directories
   std::vector<std::uint8_t> buffer_;
   std::int64_t total_bytes_ = 0;
   std::int64_t done_bytes_ = 0;
@@ -428,9 +428,9 @@ std::string OptionsJson(const PreparationOptions& options, bool lossless) {
 absl::StatusOr<PreparationOptions> ParseOptions(std::string_view json, std::string_view origin) {
   const nlohmann::json parsed = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
   const auto refuse = [&] {
-    return absl::InvalidArgumentError(absl::StrCat(AbslView(origin), ": ", AbslView(kOptionsKey),
-                                                   " is not what prepare writes: ",
-                                                   AbslView(json)));
+    return absl::InvalidArgumentError(
+        absl::StrCat(AbslView(origin), ": ", AbslView(kOptionsKey),
+                     " is not what prepare writes: ", AbslView(json)));
   };
   if (!parsed.is_object()) return refuse();
   for (const char* name : {"ranks", "rank"}) {

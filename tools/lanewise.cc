@@ -19,8 +19,9 @@ constexpr char kFooter[] =
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Low-precision weights for AMD's gfx942 and gfx950: prepare a checkpoint for its kernels, "
-               "take it back, and look at what every byte means."};
+  CLI::App app{
+      "Low-precision weights for AMD's gfx942 and gfx950: prepare a checkpoint for its kernels, "
+      "take it back, and look at what every byte means."};
   app.footer(kFooter);
   app.set_version_flag("--version", kVersion);
   app.require_subcommand(1);
