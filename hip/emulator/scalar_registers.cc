@@ -87,14 +87,15 @@ void MoveRelativeSource(Wave& wave, const Instruction& inst) {
     wave.Write32(inst.dst[0], wave.scalar[from]);
   }
 }
+// LLVM lists the destination, from which the number counts, as the first source.
 template <uint32_t kWords>
 void MoveRelativeDestination(Wave& wave, const Instruction& inst) {
-  const int to = Relative(wave, inst.dst[0], kWords);
+  const int to = Relative(wave, inst.src[0], kWords);
   if (to < 0) return;
   if constexpr (kWords == 2) {
-    wave.SetScalar64(to, wave.Read64(inst.src[0]));
+    wave.SetScalar64(to, wave.Read64(inst.src[1]));
   } else {
-    wave.scalar[to] = wave.Read32(inst.src[0]);
+    wave.scalar[to] = wave.Read32(inst.src[1]);
   }
 }
 
