@@ -84,8 +84,8 @@ void CheckScalar(Wave& wave, WaveShadow& shadow, const Operand& operand, bool re
   }
 }
 
-// Whether the instruction uses dword `i` of a source. A packed pair of floats takes one dword of each
-// source for its low and one for its high result, as op_sel and op_sel_hi say.
+// Whether the instruction uses dword `i` of a source. A packed pair of floats takes one dword of
+// each source for its low and one for its high result, as op_sel and op_sel_hi say.
 bool UsesDword(const Instruction& inst, int source, int i) {
   if (inst.encoding != Encoding::kVop3p || inst.klass == InstructionClass::kMatrix ||
       inst.src[source].dwords != 2) {

@@ -1,12 +1,12 @@
 // The HIP runtime's memory functions. Device memory is host memory that the allocation maps know.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
-
-#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "hip/emulator/runtime_state.h"
@@ -90,11 +90,16 @@ hipError_t CopyOfKind(const char* function, void* to, const void* from, size_t s
                       hipMemcpyKind kind) {
   switch (kind) {
     case hipMemcpyHostToHost:
-    case hipMemcpyDefault: return Copy(function, to, from, size, false, false);
-    case hipMemcpyHostToDevice: return Copy(function, to, from, size, true, false);
-    case hipMemcpyDeviceToHost: return Copy(function, to, from, size, false, true);
-    case hipMemcpyDeviceToDevice: return Copy(function, to, from, size, true, true);
-    default: return Fail(hipErrorInvalidMemcpyDirection, function, "unknown kind of copy");
+    case hipMemcpyDefault:
+      return Copy(function, to, from, size, false, false);
+    case hipMemcpyHostToDevice:
+      return Copy(function, to, from, size, true, false);
+    case hipMemcpyDeviceToHost:
+      return Copy(function, to, from, size, false, true);
+    case hipMemcpyDeviceToDevice:
+      return Copy(function, to, from, size, true, true);
+    default:
+      return Fail(hipErrorInvalidMemcpyDirection, function, "unknown kind of copy");
   }
 }
 
@@ -143,7 +148,8 @@ hipError_t hipMallocAsync(void** ptr, size_t size, hipStream_t) {
 }
 
 hipError_t hipMallocPitch(void** ptr, size_t* pitch, size_t width, size_t height) {
-  if (pitch == nullptr) return Fail(hipErrorInvalidValue, "hipMallocPitch", "no place for the pitch");
+  if (pitch == nullptr)
+    return Fail(hipErrorInvalidValue, "hipMallocPitch", "no place for the pitch");
   *pitch = (width + kAlignment - 1) / kAlignment * kAlignment;
   return AllocateOnDevice("hipMallocPitch", ptr, *pitch * height);
 }

@@ -80,7 +80,8 @@ hipError_t hipModuleLoadDataEx(hipModule_t* module, const void* image, unsigned 
 hipError_t hipModuleLoad(hipModule_t* module, const char* fname) {
   if (fname == nullptr) return Fail(hipErrorInvalidValue, "hipModuleLoad", "no file name");
   const absl::StatusOr<std::vector<uint8_t>> bytes = ReadFile(fname);
-  if (!bytes.ok()) return Fail(hipErrorFileNotFound, "hipModuleLoad", absl::StrCat("cannot read ", fname));
+  if (!bytes.ok())
+    return Fail(hipErrorFileNotFound, "hipModuleLoad", absl::StrCat("cannot read ", fname));
   if (bytes->empty()) return Fail(hipErrorInvalidImage, "hipModuleLoad", "the file is empty");
   return Load("hipModuleLoad", module, bytes->data(), bytes->size());
 }
@@ -88,7 +89,8 @@ hipError_t hipModuleLoad(hipModule_t* module, const char* fname) {
 hipError_t hipModuleUnload(hipModule_t module) {
   if (module == nullptr) return Fail(hipErrorInvalidValue, "hipModuleUnload", "no module");
   LoadedModule* loaded = ToModule(module);
-  RuntimeState::Get().device_memory(loaded->device)
+  RuntimeState::Get()
+      .device_memory(loaded->device)
       .Remove(reinterpret_cast<uint64_t>(loaded->object->image()));
   delete loaded;
   return hipSuccess;
@@ -143,7 +145,8 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned int grid_x, un
                         dynamic_lds, arguments);
 }
 
-hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute attribute, hipFunction_t function) {
+hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute attribute,
+                               hipFunction_t function) {
   if (value == nullptr || function == nullptr) {
     return Fail(hipErrorInvalidValue, "hipFuncGetAttribute", "a null pointer");
   }

@@ -13,13 +13,40 @@
 namespace lanewise::emulator {
 namespace {
 
+// The decoder widens an inline constant to a half, the type that LLVM gives these operands; where
+// op_sel_hi says float, the constant is one: 1.0 is 0x3f800000, and an integer stays an integer.
+uint32_t FloatConstant(uint64_t constant) {
+  switch (constant & 0xffff) {
+    case 0x3800:
+    case 0xb800:
+    case 0x3c00:
+    case 0xbc00:
+    case 0x4000:
+    case 0xc000:
+    case 0x4400:
+    case 0xc400:
+      return std::bit_cast<uint32_t>(ToFloat(Half{static_cast<uint16_t>(constant)}));
+    case 0x3118:
+      return 0x3e22f983;  // 1 / (2 pi)
+    default:
+      return static_cast<uint32_t>(constant);
+  }
+}
+
 // Source `index` as floats: op_sel_hi says that it is a half, op_sel which. The signs, which share
 // bits with neg_lo (negate) and neg_hi (absolute value), act on what was read.
 void TakeFloats(const Wave& wave, const Instruction& inst, int index, float values[kLanes]) {
   LaneScratch scratch;
-  const uint32_t* words = FetchRows(wave, inst, index, LaneType::kU32, scratch).lo;
   const Modifiers& mod = inst.mod;
   const bool half = ((mod.op_sel_hi >> index) & 1) != 0;
+  const Operand& operand = inst.src[index];
+  if (operand.is_constant() && !half) {
+    const uint32_t constant = FloatConstant(operand.constant);
+    for (int lane = 0; lane < kLanes; ++lane) scratch.lo[lane] = constant;
+  }
+  const uint32_t* words = operand.is_constant() && !half
+                              ? scratch.lo
+                              : FetchRows(wave, inst, index, LaneType::kU32, scratch).lo;
   const int shift = ((mod.op_sel >> index) & 1) != 0 ? 16 : 0;
   const bool abs = ((mod.abs >> index) & 1) != 0;
   const bool neg = ((mod.neg >> index) & 1) != 0;

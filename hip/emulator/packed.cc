@@ -13,7 +13,9 @@ namespace lanewise::emulator {
 namespace {
 
 uint16_t Low16(uint32_t value) { return static_cast<uint16_t>(value); }
-uint16_t ClampU(int64_t value) { return static_cast<uint16_t>(std::clamp<int64_t>(value, 0, 0xffff)); }
+uint16_t ClampU(int64_t value) {
+  return static_cast<uint16_t>(std::clamp<int64_t>(value, 0, 0xffff));
+}
 int16_t ClampI(int64_t value) {
   return static_cast<int16_t>(std::clamp<int64_t>(value, -0x8000, 0x7fff));
 }
@@ -55,13 +57,21 @@ void MovePair(Wave& wave, const Instruction& inst) {
   CommitRows(wave, inst, 0, LaneType::kU64, wave.exec(), result);
 }
 
+// LLVM does not list the destination among the sources of this one.
+void MultiplyAccumulate(Wave& wave, const Instruction& inst) {
+  Instruction full = inst;
+  full.src[2] = inst.dst[0];
+  full.src_count = 3;
+  PackedOp<FmaHalf>(wave, full);
+}
+
 }  // namespace
 
 void RegisterPacked(Arch arch, HandlerTable& table) {
   table.Add("v_pk_add_f16", PackedOp<AddHalf>);
   table.Add("v_pk_mul_f16", PackedOp<MulHalf>);
   table.Add("v_pk_fma_f16", PackedOp<FmaHalf>);
-  table.Add("v_pk_fmac_f16", PackedOp<FmaHalf>);
+  table.Add("v_pk_fmac_f16", MultiplyAccumulate);
   table.Add("v_pk_min_f16", IeeePackedOp<MinHalf<true>, MinHalf<false>>);
   table.Add("v_pk_max_f16", IeeePackedOp<MaxHalf<true>, MaxHalf<false>>);
   if (arch == Arch::kGfx950) {

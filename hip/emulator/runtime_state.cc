@@ -19,13 +19,20 @@ std::string& Report() {
 
 hipError_t ErrorOf(absl::StatusCode code) {
   switch (code) {
-    case absl::StatusCode::kOk: return hipSuccess;
-    case absl::StatusCode::kInvalidArgument: return hipErrorInvalidValue;
-    case absl::StatusCode::kNotFound: return hipErrorNotFound;
-    case absl::StatusCode::kUnimplemented: return hipErrorNotSupported;
-    case absl::StatusCode::kResourceExhausted: return hipErrorOutOfMemory;
-    case absl::StatusCode::kAborted: return hipErrorLaunchFailure;
-    default: return hipErrorUnknown;
+    case absl::StatusCode::kOk:
+      return hipSuccess;
+    case absl::StatusCode::kInvalidArgument:
+      return hipErrorInvalidValue;
+    case absl::StatusCode::kNotFound:
+      return hipErrorNotFound;
+    case absl::StatusCode::kUnimplemented:
+      return hipErrorNotSupported;
+    case absl::StatusCode::kResourceExhausted:
+      return hipErrorOutOfMemory;
+    case absl::StatusCode::kAborted:
+      return hipErrorLaunchFailure;
+    default:
+      return hipErrorUnknown;
   }
 }
 
@@ -33,7 +40,8 @@ hipError_t ErrorOf(absl::StatusCode code) {
 void RequireHostVectors() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return;
-  std::fputs("lanewise emulator: this processor lacks AVX2 or FMA, which the emulator needs\n", stderr);
+  std::fputs("lanewise emulator: this processor lacks AVX2 or FMA, which the emulator needs\n",
+             stderr);
   std::exit(1);
 #endif
 }

@@ -5,20 +5,24 @@
 //
 // Every operation is complete when its call returns, so streams keep their order by themselves.
 
+#include <hip/hip_runtime_api.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "hip/emulator/allocation_map.h"
 #include "hip/emulator/checks.h"
 #include "hip/emulator/code_object.h"
 #include "hip/emulator/counters.h"
 #include "hip/emulator/launch.h"
-#include "hip/hip_runtime_api.h"
 
 namespace lanewise::emulator {
 

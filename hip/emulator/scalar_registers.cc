@@ -13,8 +13,8 @@ namespace {
 // Registers that s_getreg and s_setreg name.
 enum : uint32_t { kModeRegister = 1, kStatus = 2, kTrapStatus = 3, kHardwareId = 4, kXccId = 20 };
 
-// A part of a hardware register: id in bits 5..0 of the constant, first bit in 10..6, width less one
-// in 15..11.
+// A part of a hardware register: id in bits 5..0 of the constant, first bit in 10..6, width less
+// one in 15..11.
 struct RegisterPart {
   uint32_t id;
   uint32_t offset;
@@ -87,14 +87,15 @@ void MoveRelativeSource(Wave& wave, const Instruction& inst) {
     wave.Write32(inst.dst[0], wave.scalar[from]);
   }
 }
+// LLVM lists the destination, from which the number counts, as the first source.
 template <uint32_t kWords>
 void MoveRelativeDestination(Wave& wave, const Instruction& inst) {
-  const int to = Relative(wave, inst.dst[0], kWords);
+  const int to = Relative(wave, inst.src[0], kWords);
   if (to < 0) return;
   if constexpr (kWords == 2) {
-    wave.SetScalar64(to, wave.Read64(inst.src[0]));
+    wave.SetScalar64(to, wave.Read64(inst.src[1]));
   } else {
-    wave.scalar[to] = wave.Read32(inst.src[0]);
+    wave.scalar[to] = wave.Read32(inst.src[1]);
   }
 }
 
@@ -109,7 +110,7 @@ void SetIndexBits(Wave& wave, uint32_t mask, uint32_t value) {
 void IndexOn(Wave& wave, const Instruction& inst) {
   wave.mode.bits |= kIndexEnable;
   SetIndexBits(wave, 0xff, wave.Read32(inst.src[0]));
-  SetIndexBits(wave, 0xf000, static_cast<uint32_t>(inst.imm) << 12);
+  SetIndexBits(wave, 0xf000, wave.Read32(inst.src[1]) << 12);
 }
 void IndexOff(Wave& wave, const Instruction& /*inst*/) { wave.mode.bits &= ~kIndexEnable; }
 void IndexSet(Wave& wave, const Instruction& inst) {
