@@ -120,17 +120,17 @@ uint32_t NibblesToHalves(uint32_t a, uint32_t scale, const Instruction& inst) {
 // ---- down: a pair to two bytes (a half of the destination) or to two nibbles (a byte) ----
 
 template <class Narrow>
-uint16_t PairToBytes(uint32_t a, uint32_t b, uint32_t scale, Mode mode) {
-  return static_cast<uint16_t>(Down<WideF32, Narrow>(a, scale, mode) |
-                               Down<WideF32, Narrow>(b, scale, mode) << 8);
+uint16_t PairToBytes(FloatBits a, FloatBits b, uint32_t scale, Mode mode) {
+  return static_cast<uint16_t>(Down<WideF32, Narrow>(a.bits, scale, mode) |
+                               Down<WideF32, Narrow>(b.bits, scale, mode) << 8);
 }
 template <class Wide, class Narrow>
 uint16_t HalvesToBytes(uint32_t a, uint32_t scale, Mode mode) {
   return static_cast<uint16_t>(Down<Wide, Narrow>(a & 0xffff, scale, mode) |
                                Down<Wide, Narrow>(a >> 16, scale, mode) << 8);
 }
-uint32_t PairToNibbles(uint32_t a, uint32_t b, uint32_t scale, Mode mode) {
-  return Down<WideF32, E2m1>(a, scale, mode) | Down<WideF32, E2m1>(b, scale, mode) << 4;
+uint32_t PairToNibbles(FloatBits a, FloatBits b, uint32_t scale, Mode mode) {
+  return Down<WideF32, E2m1>(a.bits, scale, mode) | Down<WideF32, E2m1>(b.bits, scale, mode) << 4;
 }
 template <class Wide>
 uint32_t HalvesToNibbles(uint32_t a, uint32_t scale, Mode mode) {
@@ -138,12 +138,12 @@ uint32_t HalvesToNibbles(uint32_t a, uint32_t scale, Mode mode) {
 }
 
 template <class Narrow>
-uint32_t F32ToByteStochastic(uint32_t a, uint32_t seed, uint32_t scale, Mode mode) {
-  return DownStochastic<WideF32, Narrow>(a, seed, scale, mode);
+uint32_t F32ToByteStochastic(FloatBits a, uint32_t seed, uint32_t scale, Mode mode) {
+  return DownStochastic<WideF32, Narrow>(a.bits, seed, scale, mode);
 }
 template <class Wide, class Narrow>
-uint32_t HalfToByteStochastic(uint16_t a, uint32_t seed, uint32_t scale, Mode mode) {
-  return DownStochastic<Wide, Narrow>(a, seed, scale, mode);
+uint32_t HalfToByteStochastic(HalfBits a, uint32_t seed, uint32_t scale, Mode mode) {
+  return DownStochastic<Wide, Narrow>(a.bits, seed, scale, mode);
 }
 uint32_t PairToNibblesStochastic(uint64_t a, uint32_t seed, uint32_t scale, Mode mode) {
   return DownStochastic<WideF32, E2m1>(static_cast<uint32_t>(a), seed, scale, mode) |
