@@ -447,4 +447,10 @@ absl::StatusOr<PreparationOptions> ParseOptions(std::string_view json, std::stri
                             parsed["batch_invariant"].get<bool>()};
 }
 
+bool IsLossless(std::string_view options_json) {
+  const nlohmann::json parsed =
+      nlohmann::json::parse(options_json, nullptr, /*allow_exceptions=*/false);
+  return parsed.is_object() && parsed.contains("lossless") && parsed["lossless"] == true;
+}
+
 }  // namespace lanewise

@@ -75,6 +75,8 @@ std::string OriginalName(std::string_view tensor);
 
 std::string OptionsJson(const PreparationOptions& options, bool lossless);
 absl::StatusOr<PreparationOptions> ParseOptions(std::string_view json, std::string_view origin);
+// Whether the options say lossless; of text that ParseOptions takes.
+bool IsLossless(std::string_view options_json);
 
 }  // namespace lanewise
 
