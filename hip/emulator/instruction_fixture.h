@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -174,6 +175,18 @@ class InstructionTest : public testing::TestWithParam<Arch> {
     EXPECT_TRUE(bytes.ok()) << text << ": " << bytes.status().ToString();
     if (!bytes.ok()) return Instruction();
     return decoder_->Decode(*bytes, 0);
+  }
+  // Several instructions, one a line.
+  std::vector<Instruction> DecodeAll(const std::string& text) {
+    std::vector<Instruction> all;
+    const auto bytes = Assemble(GetParam(), text);
+    EXPECT_TRUE(bytes.ok()) << text << ": " << bytes.status().ToString();
+    if (!bytes.ok()) return all;
+    const std::span<const uint8_t> code(*bytes);
+    for (size_t at = 0; at < code.size(); at += all.back().size) {
+      all.push_back(decoder_->Decode(code.subspan(at), static_cast<uint32_t>(at)));
+    }
+    return all;
   }
   void Run(const Instruction& inst) {
     if (inst.handler == nullptr) return;
