@@ -1,5 +1,6 @@
-// How fast the packer moves each catalogue layout, beside memcpy and a plain streaming copy of as many
-// bytes, in one run. GB/s counts the bytes of the output once. `./bazelw run //benchmarks:pack`.
+// How fast the packer moves each catalogue layout, beside memcpy and a plain streaming copy of as
+// many bytes, in one run. GB/s counts the bytes of the output once. `./bazelw run
+// //benchmarks:pack`.
 
 #include <algorithm>
 #include <cstdint>

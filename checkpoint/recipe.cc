@@ -1,204 +1,20 @@
 #include "checkpoint/recipe.h"
 
 #include <algorithm>
-#include <array>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "checkpoint/mapped_file.h"
+#include "checkpoint/recipe_object.h"
 #include "checkpoint/strict_json.h"
 #include "checkpoint/text.h"
 
 namespace lanewise {
 namespace {
 
+using internal::RecipeObject;
 using Json = nlohmann::json;
-
-template <class Enum>
-struct Word {
-  Enum value;
-  std::string_view name;
-};
-
-constexpr std::array kKinds = {
-    Word{WeightKind::kMxfp8Linear, "mxfp8_linear"},
-    Word{WeightKind::kMxfp4Linear, "mxfp4_linear"},
-    Word{WeightKind::kMxfp4Experts, "mxfp4_experts"},
-};
-constexpr std::array kProjections = {
-    Word{Projection::kNone, "none"},
-    Word{Projection::kGateUp, "gate_up"},
-    Word{Projection::kDown, "down"},
-};
-constexpr std::array kOrders = {
-    Word{GateUpOrder::kNone, "none"},
-    Word{GateUpOrder::kInterleaved, "interleaved"},
-    Word{GateUpOrder::kGateThenUp, "gate_then_up"},
-    Word{GateUpOrder::kSeparate, "separate"},
-};
-constexpr std::array kParallels = {
-    Word{Parallel::kUnstated, "unstated"},
-    Word{Parallel::kColumn, "column"},
-    Word{Parallel::kRow, "row"},
-    Word{Parallel::kExpert, "expert"},
-    Word{Parallel::kReplicated, "replicated"},
-};
-constexpr std::array kRoles = {
-    Word{FlashmlaRole::kNone, "none"},
-    Word{FlashmlaRole::kQFused, "q_fused"},
-    Word{FlashmlaRole::kOFused, "o_fused"},
-};
-
-template <class Words, class Enum>
-std::string_view NameIn(const Words& words, Enum value) {
-  for (const auto& word : words) {
-    if (word.value == value) return word.name;
-  }
-  return "";
-}
-
-// Reads one object of the file. Takes note of the fields asked for, so that Done() can refuse
-// others.
-class Object {
- public:
-  Object(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
-    if (!json.is_object()) Fail("is not an object");
-  }
-
-  // The field, or null.
-  const Json* Find(const char* name) {
-    asked_.insert(name);
-    if (!json_.is_object()) return nullptr;
-    const auto found = json_.find(name);
-    return found == json_.end() ? nullptr : &*found;
-  }
-
-  const Json* Need(const char* name) {
-    const Json* const field = Find(name);
-    if (field == nullptr) Fail(absl::StrCat("needs \"", name, "\""));
-    return field;
-  }
-
-  // "" where there is none.
-  std::string Text(const char* name, bool needed) {
-    const Json* const field = needed ? Need(name) : Find(name);
-    if (field == nullptr) return "";
-    if (!field->is_string() || field->get_ref<const std::string&>().empty()) {
-      Fail(absl::StrCat("\"", name, "\" has to be a text that is not empty"));
-      return "";
-    }
-    return field->get<std::string>();
-  }
-
-  bool Flag(const char* name) {
-    const Json* const field = Find(name);
-    if (field == nullptr) return false;
-    if (field->is_boolean()) return field->get<bool>();
-    Fail(absl::StrCat("\"", name, "\" has to be true or false"));
-    return false;
-  }
-
-  int64_t Positive(const char* name) {
-    const Json* const field = Need(name);
-    if (field == nullptr) return 1;
-    if (field->is_number_unsigned() && field->get<uint64_t>() > 0 &&
-        field->get<uint64_t>() < (uint64_t{1} << 32)) {
-      return field->get<int64_t>();
-    }
-    Fail(absl::StrCat("\"", name, "\" has to be an integer from 1"));
-    return 1;
-  }
-
-  // The value of a word; `otherwise` where there is none.
-  template <class Enum, size_t size>
-  Enum OneOf(const char* name, const std::array<Word<Enum>, size>& words, Enum otherwise,
-             bool needed) {
-    const std::string text = Text(name, needed);
-    if (text.empty()) return otherwise;
-    std::string known;
-    for (const Word<Enum>& word : words) {
-      if (word.name == "none" || word.name == "unstated") continue;  // said by leaving it out
-      if (word.name == text) return word.value;
-      absl::StrAppend(&known, known.empty() ? "" : ", ", AbslView(word.name));
-    }
-    Fail(absl::StrCat("\"", name, "\" is ", Quoted(text), ", expected one of ", known));
-    return otherwise;
-  }
-
-  // The texts of an array of texts; empty where there is none.
-  std::vector<std::string> Texts(const char* name, bool needed) {
-    const Json* const field = needed ? Need(name) : Find(name);
-    std::vector<std::string> texts;
-    if (field == nullptr) return texts;
-    if (!field->is_array() || field->empty()) {
-      Fail(absl::StrCat("\"", name, "\" has to be an array that is not empty"));
-      return texts;
-    }
-    for (const Json& text : *field) {
-      if (text.is_string()) {
-        texts.push_back(text.get<std::string>());
-      } else {
-        Fail(absl::StrCat("\"", name, "\" holds what is not a text"));
-      }
-    }
-    return texts;
-  }
-
-  std::vector<DType> DTypes(const char* name, bool needed) {
-    std::vector<DType> dtypes;
-    for (const std::string& text : Texts(name, needed)) {
-      if (const std::optional<DType> dtype = DTypeFromName(text)) {
-        dtypes.push_back(*dtype);
-      } else {
-        Fail(absl::StrCat("unknown dtype ", Quoted(text)));
-      }
-    }
-    return dtypes;
-  }
-
-  std::optional<NamePattern> Pattern(const char* name) {
-    const std::string text = Text(name, false);
-    if (text.empty()) return std::nullopt;
-    absl::StatusOr<NamePattern> pattern = NamePattern::Parse(text);
-    if (pattern.ok()) return *std::move(pattern);
-    Fail(StdView(pattern.status().message()));
-    return std::nullopt;
-  }
-
-  NameTemplate Template(const char* name) {
-    absl::StatusOr<NameTemplate> result = NameTemplate::Parse(Text(name, false));
-    if (result.ok()) return *std::move(result);
-    Fail(StdView(result.status().message()));
-    return NameTemplate();
-  }
-
-  void Fail(std::string_view problem) {
-    if (status_.ok()) {
-      status_ = absl::InvalidArgumentError(absl::StrCat(where_, ": ", AbslView(problem)));
-    }
-  }
-
-  const std::string& where() const { return where_; }
-  bool ok() const { return status_.ok(); }
-
-  // Refuses a field that was never asked for.
-  absl::Status Done() {
-    if (json_.is_object()) {
-      for (const auto& [name, value] : json_.items()) {
-        if (!asked_.contains(name)) Fail(absl::StrCat("there is no field ", Quoted(name), " here"));
-      }
-    }
-    return status_;
-  }
-
- private:
-  const Json& json_;
-  std::string where_;
-  std::set<std::string> asked_;
-  absl::Status status_;
-};
 
 absl::StatusOr<std::vector<Presence>> ParsePresences(const Json* json, const std::string& where) {
   std::vector<Presence> presences;
@@ -207,7 +23,7 @@ absl::StatusOr<std::vector<Presence>> ParsePresences(const Json* json, const std
     return absl::InvalidArgumentError(absl::StrCat(where, ": has to be an array"));
   }
   for (const Json& entry : *json) {
-    Object object(entry, where);
+    RecipeObject object(entry, where);
     Presence presence;
     for (const std::string& text : object.Texts("tensors", true)) {
       absl::StatusOr<NamePattern> pattern = NamePattern::Parse(text);
@@ -224,7 +40,7 @@ absl::StatusOr<std::vector<Presence>> ParsePresences(const Json* json, const std
   return presences;
 }
 
-void ParseCompanions(Object& object, Rule& rule) {
+void ParseCompanions(RecipeObject& object, Rule& rule) {
   const Json* const companions = object.Need("companions");
   if (companions == nullptr) return;
   if (!companions->is_array() || companions->empty()) {
@@ -245,7 +61,7 @@ void ParseCompanions(Object& object, Rule& rule) {
 }
 
 // Every capture of the template is one of the pattern's.
-void CheckTemplate(Object& object, const char* field, const NameTemplate& name,
+void CheckTemplate(RecipeObject& object, const char* field, const NameTemplate& name,
                    const NamePattern& pattern) {
   for (const std::string& capture : name.CaptureNames()) {
     if (!pattern.HasCapture(capture)) {
@@ -255,7 +71,7 @@ void CheckTemplate(Object& object, const char* field, const NameTemplate& name,
   }
 }
 
-void CheckExpertRule(Object& object, const Rule& rule) {
+void CheckExpertRule(RecipeObject& object, const Rule& rule) {
   const NamePattern& pattern = rule.weight ? *rule.weight : *rule.gate;
   if (rule.up) {
     std::vector<std::string> gate = rule.gate->CaptureNames();
@@ -300,7 +116,7 @@ void CheckExpertRule(Object& object, const Rule& rule) {
 }
 
 absl::StatusOr<Rule> ParseRule(const Json& json, const std::string& where) {
-  Object object(json, where);
+  RecipeObject object(json, where);
   Rule rule;
   rule.refuse = object.Text("refuse", false);
   rule.weight = object.Pattern("weight");
@@ -318,10 +134,10 @@ absl::StatusOr<Rule> ParseRule(const Json& json, const std::string& where) {
     if (absl::Status status = object.Done(); !status.ok()) return status;
     return rule;
   }
-  rule.kind = object.OneOf("kind", kKinds, WeightKind::kMxfp8Linear, true);
-  rule.projection = object.OneOf("projection", kProjections, Projection::kNone, false);
-  rule.order = object.OneOf("order", kOrders, GateUpOrder::kNone, false);
-  rule.parallel = object.OneOf("parallel", kParallels, Parallel::kUnstated, false);
+  rule.kind = object.OneOf("kind", WeightKind::kMxfp8Linear, true);
+  rule.projection = object.OneOf("projection", Projection::kNone, false);
+  rule.order = object.OneOf("order", GateUpOrder::kNone, false);
+  rule.parallel = object.OneOf("parallel", Parallel::kUnstated, false);
   rule.output = object.Template("output");
   rule.group = object.Template("group");
   if (rule.kind == WeightKind::kMxfp8Linear) {
@@ -333,8 +149,8 @@ absl::StatusOr<Rule> ParseRule(const Json& json, const std::string& where) {
                              "one with the smaller k in the low nibble)"));
   }
   if (const Json* const flashmla = object.Find("flashmla")) {
-    Object role(*flashmla, absl::StrCat(where, ": flashmla"));
-    rule.flashmla = role.OneOf("role", kRoles, FlashmlaRole::kNone, true);
+    RecipeObject role(*flashmla, absl::StrCat(where, ": flashmla"));
+    rule.flashmla = role.OneOf("role", FlashmlaRole::kNone, true);
     if (rule.flashmla == FlashmlaRole::kQFused) rule.head_dim = role.Positive("head_dim");
     if (rule.flashmla == FlashmlaRole::kOFused) {
       rule.heads_per_group = role.Positive("heads_per_group");
@@ -370,12 +186,6 @@ absl::StatusOr<Rule> ParseRule(const Json& json, const std::string& where) {
 
 }  // namespace
 
-std::string_view RecipeWord(WeightKind kind) { return NameIn(kKinds, kind); }
-std::string_view RecipeWord(Projection projection) { return NameIn(kProjections, projection); }
-std::string_view RecipeWord(GateUpOrder order) { return NameIn(kOrders, order); }
-std::string_view RecipeWord(Parallel parallel) { return NameIn(kParallels, parallel); }
-std::string_view RecipeWord(FlashmlaRole role) { return NameIn(kRoles, role); }
-
 bool Presence::Holds(std::span<const TensorSpec> specs) const {
   return std::any_of(specs.begin(), specs.end(), [&](const TensorSpec& spec) {
     if (!dtypes.empty() && std::find(dtypes.begin(), dtypes.end(), spec.dtype) == dtypes.end()) {
@@ -390,8 +200,9 @@ bool Presence::Holds(std::span<const TensorSpec> specs) const {
 absl::StatusOr<Recipe> Recipe::Parse(std::string_view text, std::string_view origin) {
   const absl::StatusOr<Json> json = ParseStrictJson(text, origin);
   if (!json.ok()) return json.status();
-  Object object(*json, std::string(origin));
+  RecipeObject object(*json, std::string(origin));
   Recipe recipe;
+  recipe.json = std::string(text);
   recipe.name = object.Text("name", true);
   recipe.about = object.Text("about", false);
   recipe.generic = object.Flag("generic");

@@ -16,54 +16,10 @@
 #include "absl/status/statusor.h"
 #include "checkpoint/dtype.h"
 #include "checkpoint/name_pattern.h"
-#include "checkpoint/safetensors_header.h"
+#include "checkpoint/recipe_words.h"
+#include "checkpoint/tensor_info.h"
 
 namespace lanewise {
-
-enum class WeightKind {
-  kMxfp8Linear,   // e4m3 elements (or bf16 that was dequantized from them) and E8M0 codes
-  kMxfp4Linear,   // e2m1 elements, two a byte, and E8M0 codes
-  kMxfp4Experts,  // the same, of all experts of a layer
-};
-
-// What an expert weight does in its layer.
-enum class Projection {
-  kNone,    // not an expert weight
-  kGateUp,  // [2 inter, hidden]: gate and up
-  kDown,    // [hidden, inter]
-};
-
-// Where the rows of gate and up lie.
-enum class GateUpOrder {
-  kNone,         // not a gate/up weight
-  kInterleaved,  // gate row i is row 2 i, up row i is row 2 i + 1
-  kGateThenUp,   // all gate rows, then all up rows
-  kSeparate,     // each in a tensor of its own
-};
-
-// How tensor parallelism splits the weight among ranks.
-enum class Parallel {
-  kUnstated,    // the recipe does not say: more than one rank has to be refused
-  kColumn,      // its rows n (of a gate/up weight: inter, gate and up alike)
-  kRow,         // its columns k
-  kExpert,      // its experts
-  kReplicated,  // not at all: every rank has it whole
-};
-
-// The weight's part in FlashMLA's fused layouts.
-enum class FlashmlaRole {
-  kNone,
-  kQFused,  // wq_b: [heads * head_dim, k]
-  kOFused,  // wo_a: [n, heads_per_group * head_dim]
-};
-
-// The names as recipes and messages have them: "mxfp8_linear", "gate_up", "interleaved", "column",
-// "q_fused", ...
-std::string_view RecipeWord(WeightKind kind);
-std::string_view RecipeWord(Projection projection);
-std::string_view RecipeWord(GateUpOrder order);
-std::string_view RecipeWord(Parallel parallel);
-std::string_view RecipeWord(FlashmlaRole role);
 
 // A weight's name ends with `weight`; with that end replaced by `scale` it names its codes.
 struct Companion {
@@ -106,6 +62,7 @@ struct Recipe {
   std::vector<Presence> recognised_by;  // all have to hold; none at all: never chosen by looking
   std::vector<Presence> unless;         // none may hold
   std::vector<Rule> rules;              // a tensor belongs to the first that fits
+  std::string json;                     // the text it was parsed from
 
   // Reads a recipe from the text of its JSON file. `origin` begins the messages. Refuses fields
   // that do not exist, words that mean nothing, and whatever would let two weights become one.

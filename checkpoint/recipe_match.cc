@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -12,14 +13,22 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "checkpoint/expert_join.h"
 #include "checkpoint/text.h"
+#include "checkpoint/weight_candidate.h"
 
 namespace lanewise {
 namespace {
 
+using internal::Candidate;
+using internal::Describe;
+using internal::Geometry;
+using internal::JoinExperts;
+using internal::Mxfp4Geometry;
+using internal::Mxfp8Geometry;
+using internal::ShapeError;
+using internal::SpecText;
 using Half = WeightPart::Half;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 bool IsQuantized(DType dtype) {
   switch (dtype) {
@@ -39,105 +48,6 @@ bool IsQuantized(DType dtype) {
 
 bool IsCodes(DType dtype) { return dtype == DType::kU8 || dtype == DType::kF8E8m0; }
 
-std::string SpecText(const TensorSpec& spec) {
-  return absl::StrCat(Quoted(spec.name), " (", AbslView(DTypeName(spec.dtype)), " ",
-                      DimensionsText(spec.shape), ")");
-}
-
-// A tensor that fits a rule, before it is joined with others and checked.
-struct Candidate {
-  const TensorSpec* weight = nullptr;
-  const TensorSpec* scale = nullptr;
-  Half half = Half::kWhole;
-  int64_t expert = -1;  // the number in its name, or -1
-  Captures captures;
-  std::string weight_end;  // the companions that fit
-  std::string scale_end;
-};
-
-// Rows and columns of one part, and how many elements one of its codes is for.
-struct Geometry {
-  int64_t experts = 0;
-  int64_t n = 0;
-  int64_t k = 0;
-  int64_t code_rows = 1;
-  int64_t code_columns = 32;
-
-  friend bool operator==(const Geometry&, const Geometry&) = default;
-};
-
-absl::Status ShapeError(const Candidate& part, std::string_view problem) {
-  return absl::InvalidArgumentError(absl::StrCat("weight ", SpecText(*part.weight), " and scale ",
-                                                 SpecText(*part.scale), ": ", AbslView(problem)));
-}
-
-// The geometry of e4m3 or bf16 [n, k] with codes in blocks.
-absl::StatusOr<Geometry> Mxfp8Geometry(const Candidate& part) {
-  const std::vector<int64_t>& weight = part.weight->shape;
-  const std::vector<int64_t>& codes = part.scale->shape;
-  if (weight.size() != 2 || codes.size() != 2) {
-    return ShapeError(part, "expected two dimensions each, [n, k] and blocks of it");
-  }
-  Geometry geometry{.experts = 0, .n = weight[0], .k = weight[1]};
-  if (geometry.n == 0 || geometry.k == 0) return ShapeError(part, "the weight is empty");
-  // Two sizes of block can give one grid only where that grid is a single row or column, and then
-  // they mean the same; so the first that fits will do.
-  constexpr std::pair<int64_t, int64_t> kBlocks[] = {{32, 32}, {1, 32}, {128, 128}};
-  for (const auto& [rows, columns] : kBlocks) {
-    if (codes[0] == CeilDiv(geometry.n, rows) && codes[1] == CeilDiv(geometry.k, columns)) {
-      geometry.code_rows = rows;
-      geometry.code_columns = columns;
-      if (columns == 32 && geometry.k % 32 != 0) {
-        return ShapeError(part, "k is not a multiple of 32, the block of a code");
-      }
-      return geometry;
-    }
-  }
-  const auto grid = [&](int64_t rows, int64_t columns) {
-    const int64_t shape[] = {CeilDiv(geometry.n, rows), CeilDiv(geometry.k, columns)};
-    return DimensionsText(shape);
-  };
-  return ShapeError(
-      part, absl::StrCat("expected codes of shape ", grid(32, 32), " (blocks of 32 x 32), ",
-                         grid(1, 32), " (of 1 x 32) or ", grid(128, 128), " (of 128 x 128)"));
-}
-
-// The geometry of e2m1, two a byte, with codes of 1 x 32. `fused`: an outermost axis of experts.
-absl::StatusOr<Geometry> Mxfp4Geometry(const Candidate& part, bool fused) {
-  const std::vector<int64_t>& weight = part.weight->shape;
-  const std::vector<int64_t>& codes = part.scale->shape;
-  const size_t lead = fused ? 1 : 0;
-  Geometry geometry;
-  const bool blocks = weight.size() == lead + 3 && weight.back() == 16;
-  if (part.weight->dtype == DType::kF4 && weight.size() == lead + 2) {
-    geometry.k = weight[lead + 1];
-  } else if (part.weight->dtype != DType::kF4 && blocks) {
-    geometry.k = 32 * weight[lead + 1];
-  } else if (part.weight->dtype != DType::kF4 && weight.size() == lead + 2) {
-    geometry.k = 2 * weight[lead + 1];
-  } else {
-    return ShapeError(part, absl::StrCat("expected a weight of ",
-                                         fused ? "[experts, n, k / 2] or [experts, n, k / 32, 16]"
-                                               : "[n, k / 2] or [n, k / 32, 16]",
-                                         " bytes, or as many F4 elements"));
-  }
-  geometry.experts = fused ? weight[0] : 0;
-  geometry.n = weight[lead];
-  if (geometry.n == 0 || geometry.k == 0 || (fused && geometry.experts == 0)) {
-    return ShapeError(part, "the weight is empty");
-  }
-  if (geometry.k % 32 != 0) {
-    return ShapeError(
-        part, absl::StrCat("k = ", geometry.k, " is not a multiple of 32, the block of a code"));
-  }
-  std::vector<int64_t> expected(weight.begin(), weight.begin() + static_cast<int64_t>(lead) + 1);
-  expected.push_back(geometry.k / 32);
-  if (codes != expected) {
-    return ShapeError(part, absl::StrCat("expected codes of shape ", DimensionsText(expected)));
-  }
-  return geometry;
-}
-
 // One run of a recipe over a checkpoint.
 class Matcher {
  public:
@@ -155,10 +65,10 @@ class Matcher {
     }
     for (const Fused& fused : fused_) AddExperts(fused);
     CheckGroups();
-    std::stable_sort(match_.weights.begin(), match_.weights.end(),
-                     [&](const MatchedWeight& a, const MatchedWeight& b) {
-                       return Find(a.parts[0].weight) < Find(b.parts[0].weight);
-                     });
+    std::sort(match_.weights.begin(), match_.weights.end(),
+              [&](const MatchedWeight& a, const MatchedWeight& b) {
+                return Find(a.parts[0].weight) < Find(b.parts[0].weight);
+              });
     for (const TensorSpec& spec : tensors_) {
       if (claimed_.contains(spec.name)) continue;
       if (IsQuantized(spec.dtype)) {
@@ -312,27 +222,6 @@ class Matcher {
     match_.refused.push_back(std::move(refusal));
   }
 
-  // What rule and geometry say of a weight.
-  static MatchedWeight Describe(const Rule& rule, const Geometry& geometry,
-                                const Candidate& first) {
-    MatchedWeight weight;
-    weight.kind = rule.kind;
-    weight.experts = geometry.experts;
-    weight.n = geometry.n;
-    weight.k = geometry.k;
-    weight.dtype = first.weight->dtype;
-    weight.code_rows = geometry.code_rows;
-    weight.code_columns = geometry.code_columns;
-    weight.projection = rule.projection;
-    weight.order = rule.order;
-    weight.group = rule.group.Expand(first.captures);
-    weight.parallel = rule.parallel;
-    weight.flashmla = rule.flashmla;
-    weight.head_dim = rule.head_dim;
-    weight.heads_per_group = rule.heads_per_group;
-    return weight;
-  }
-
   // A weight in one tensor: a linear, or experts fused already.
   void AddSingle(const Rule& rule, const Candidate& part) {
     const bool fused = rule.kind == WeightKind::kMxfp4Experts;
@@ -371,79 +260,25 @@ class Matcher {
   void AddExperts(const Fused& fused) {
     const Rule& rule = recipe_.rules[fused.rule];
     std::vector<Candidate> parts = fused.parts;
-    std::stable_sort(parts.begin(), parts.end(), [](const Candidate& a, const Candidate& b) {
-      return std::pair(a.expert, a.half) < std::pair(b.expert, b.half);
+    std::sort(parts.begin(), parts.end(), [](const Candidate& a, const Candidate& b) {
+      return std::tie(a.expert, a.half, a.weight->name) <
+             std::tie(b.expert, b.half, b.weight->name);
     });
-    const absl::StatusOr<MatchedWeight> weight = Join(rule, fused.name, parts);
-    if (weight.ok()) {
-      match_.weights.push_back(*weight);
-    } else {
+    absl::StatusOr<MatchedWeight> weight = JoinExperts(rule, fused.name, parts);
+    if (!weight.ok()) {
       RefuseClaimed(StdView(weight.status().message()), parts);
+      return;
     }
-  }
-
-  absl::StatusOr<MatchedWeight> Join(const Rule& rule, const std::string& name,
-                                     std::span<const Candidate> parts) const {
-    const bool pairs = rule.gate.has_value();
-    // Gate and up can also be apart in tensors that hold all experts.
-    const bool numbered = parts[0].expert >= 0;
-    const auto refuse = [&](std::string_view problem) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("experts of ", Quoted(name), ": ", AbslView(problem)));
-    };
-    std::optional<Geometry> geometry;
-    for (size_t i = 0; i < parts.size(); ++i) {
-      const Candidate& part = parts[i];
-      // The i-th part is of this expert and half, or the one that should be here is not there.
-      const int64_t expert = numbered ? static_cast<int64_t>(pairs ? i / 2 : i) : -1;
-      const Half half = !pairs ? Half::kWhole : i % 2 == 0 ? Half::kGate : Half::kUp;
-      if (part.expert != expert || part.half != half) {
-        const bool twice =
-            i > 0 && parts[i - 1].expert == part.expert && parts[i - 1].half == part.half;
-        if (twice) {
-          return refuse(absl::StrCat(SpecText(*parts[i - 1].weight), " and ",
-                                     SpecText(*part.weight), " are the same expert"));
-        }
-        return refuse(absl::StrCat(numbered ? absl::StrCat("number ", expert, " ") : std::string(),
-                                   half == Half::kGate ? "gate "
-                                   : half == Half::kUp ? "up "
-                                                       : "",
-                                   "is missing, the next there is ", SpecText(*part.weight)));
-      }
-      const absl::StatusOr<Geometry> its = Mxfp4Geometry(part, !numbered);
-      if (!its.ok()) return its.status();
-      if (!geometry) geometry = *its;
-      if (*its != *geometry || part.weight->dtype != parts[0].weight->dtype) {
-        return refuse(
-            absl::StrCat(SpecText(*part.weight), " differs from ", SpecText(*parts[0].weight)));
+    for (const std::string& name : {weight->name, weight->scale_name}) {
+      if (const TensorSpec* const taken = Find(name)) {
+        RefuseClaimed(
+            absl::StrCat("experts of ", Quoted(fused.name),
+                         ": the fused tensor would be called as ", SpecText(*taken), " is already"),
+            parts);
+        return;
       }
     }
-    if (pairs && parts.size() % 2 != 0) {
-      return refuse(
-          absl::StrCat("the up that belongs to ", SpecText(*parts.back().weight), " is missing"));
-    }
-    if (numbered) {
-      geometry->experts = static_cast<int64_t>(pairs ? parts.size() / 2 : parts.size());
-    }
-    if (pairs) {
-      geometry->n *= 2;
-    } else if (rule.projection == Projection::kGateUp && geometry->n % 2 != 0) {
-      return refuse(absl::StrCat("gate and up together have the odd number of rows ", geometry->n));
-    }
-    MatchedWeight weight = Describe(rule, *geometry, parts[0]);
-    weight.name = name + parts[0].weight_end;
-    weight.scale_name = name + parts[0].scale_end;
-    for (const std::string& output : {weight.name, weight.scale_name}) {
-      if (const TensorSpec* const taken = Find(output)) {
-        return refuse(
-            absl::StrCat("the fused tensor would be called as ", SpecText(*taken), " is already"));
-      }
-    }
-    for (const Candidate& part : parts) {
-      weight.parts.push_back({part.weight->name, part.scale->name, numbered ? part.expert : 0,
-                              numbered ? 1 : geometry->experts, part.half});
-    }
-    return weight;
+    match_.weights.push_back(*std::move(weight));
   }
 
   // Refuses layers whose gate/up and down weights do not belong together, or that have two of

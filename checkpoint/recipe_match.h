@@ -10,7 +10,7 @@
 
 #include "checkpoint/dtype.h"
 #include "checkpoint/recipe.h"
-#include "checkpoint/safetensors_header.h"
+#include "checkpoint/tensor_info.h"
 #include "checkpoint/tensor_set.h"
 
 namespace lanewise {

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "checkpoint/recipe.h"
-#include "checkpoint/safetensors_header.h"
+#include "checkpoint/tensor_info.h"
 
 namespace lanewise {
 

@@ -14,36 +14,15 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "checkpoint/dtype.h"
+#include "checkpoint/tensor_info.h"
 
 namespace lanewise {
 
 // The length field counts at most this many bytes.
 inline constexpr int64_t kMaxSafetensorsHeaderBytes = 100'000'000;
 
-// The name under which a header keeps its metadata; no tensor may have it.
-inline constexpr std::string_view kSafetensorsMetadataKey = "__metadata__";
-
-// A tensor as a caller names it before it has a place in a file.
-struct TensorSpec {
-  std::string name;
-  DType dtype = DType::kU8;
-  std::vector<int64_t> shape;  // row-major, outermost first; empty for a scalar
-
-  friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
-};
-
-// A tensor in a file: bytes [begin, end) of the file's data section.
-struct TensorInfo : TensorSpec {
-  int64_t begin = 0;
-  int64_t end = 0;
-
-  int64_t byte_count() const { return end - begin; }
-  friend bool operator==(const TensorInfo&, const TensorInfo&) = default;
-};
-
 struct SafetensorsHeader {
-  std::vector<TensorInfo> tensors;              // in the order of their bytes in the file
+  std::vector<TensorInfo> tensors;  // in the order of their bytes in the file, then of their names
   std::map<std::string, std::string> metadata;  // empty also where the file has none
   std::string_view json;   // the header's text without the spaces that pad it; views the input
   int64_t data_begin = 0;  // the file offset of the data section

@@ -65,7 +65,7 @@ TEST(Header, EmptyTensorsScalarsAndSubByteTypesAreOrdinary) {
   ASSERT_TRUE(header.ok()) << header.status();
   std::vector<std::string> names;
   for (const TensorInfo& tensor : header->tensors) names.push_back(tensor.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"scalar", "none", "also", "four", "six"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"scalar", "also", "none", "four", "six"}));
 }
 
 TEST(Header, NoTensorsAtAllIsAFile) {

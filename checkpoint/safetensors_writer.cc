@@ -110,8 +110,9 @@ absl::StatusOr<SafetensorsWriter> SafetensorsWriter::Create(
   for (size_t i = 0; i < file_order.size(); ++i) file_order[i] = i;
   if (order == Order::kWidestFirst) {
     // Types below a byte come last: whatever follows them needs no alignment.
-    std::stable_sort(file_order.begin(), file_order.end(), [&](size_t a, size_t b) {
-      return BitsPerElement(tensors[a].dtype) > BitsPerElement(tensors[b].dtype);
+    std::sort(file_order.begin(), file_order.end(), [&](size_t a, size_t b) {
+      return std::pair(-BitsPerElement(tensors[a].dtype), a) <
+             std::pair(-BitsPerElement(tensors[b].dtype), b);
     });
   }
   const auto refuse = [&](const absl::Status& status) {

@@ -56,7 +56,8 @@ class BoundLayout {
   constexpr int regions() const { return regions_; }
   constexpr const Region& region(int i) const { return region_[i]; }
 
-  // The units that one index of the shared leading factors owns; units() for a layout of one region.
+  // The units that one index of the shared leading factors owns; units() for a layout of one
+  // region.
   constexpr std::int64_t lead_units() const { return lead_units_; }
 
   // The row-major index of a coordinate (one value an axis).

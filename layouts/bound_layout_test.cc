@@ -54,7 +54,11 @@ struct Formula {
 };
 
 std::vector<Formula> Formulas() {
+  const auto row_major = [](const auto& e, std::int64_t i, std::int64_t k) { return i * e[1] + k; };
   return {
+      {"plain", 0, {3, 5}, row_major},
+      {"gfx942/dense_codes", 0, {4, 12}, row_major},
+      {"gfx942/row_codes", 0, {16, 18}, row_major},
       {"gfx942/dense",
        0,
        {48, 384},

@@ -16,7 +16,10 @@
 namespace lanewise {
 
 inline constexpr Layout kCatalogue[] = {
-    {"plain", "byte", "row byte -> row byte", {},
+    {"plain",
+     "byte",
+     "row byte -> row byte",
+     {},
      "row-major, as the source has it",
      "every checkpoint"},
     // ---- prepared weights: gfx942 ----
@@ -39,11 +42,18 @@ inline constexpr Layout kCatalogue[] = {
      "FP4 "
      "conversion of the routed experts yields its bytes",
      "seed 000, dense_copy with chunk_q"},
-    {"gfx942/dense_codes", "E8M0 code", "row byte -> row byte", {},
-     "scale codes beside gfx942/dense, [N / 32, Kp / 32], each raised by one because an OCP byte read as "
+    {"gfx942/dense_codes",
+     "E8M0 code",
+     "row byte -> row byte",
+     {},
+     "scale codes beside gfx942/dense, [N / 32, Kp / 32], each raised by one because an OCP byte "
+     "read as "
      "FNUZ is half its value; 128 where K is padded",
      "seed 000, dense_copy"},
-    {"gfx942/row_codes", "E8M0 code", "row byte -> row byte", {},
+    {"gfx942/row_codes",
+     "E8M0 code",
+     "row byte -> row byte",
+     {},
      "scale codes of the routed down weights, row-major: a lane group reads 4 whole rows",
      "seed 000, moe_copies"},
     {"gfx942/codes_tile_rounds",

@@ -58,10 +58,10 @@ void Note(std::int64_t at, WrongValues* wrong) {
 }  // namespace
 
 WrongValues OcpFromDequantRow(const std::uint8_t* bf16, const std::uint8_t* codes,
-                              std::int64_t count, std::uint8_t* e4m3) {
+                              std::int64_t code_elements, std::int64_t count, std::uint8_t* e4m3) {
   WrongValues wrong;
   for (std::int64_t i = 0; i < count; ++i) {
-    const float m = kMultiplier[codes[i / 32]];
+    const float m = kMultiplier[codes[i / code_elements]];
     const float w = LoadBf16(bf16 + 2 * i).ToFloat();
     e4m3[i] = E4m3Fn::FromFloat(w * m).bits();
     if (!(Bf16::FromFloat(kE4m3Value[e4m3[i]] / m).ToFloat() == w)) Note(i, &wrong);
@@ -70,24 +70,25 @@ WrongValues OcpFromDequantRow(const std::uint8_t* bf16, const std::uint8_t* code
 }
 
 void UndoOcpFromDequantRow(const std::uint8_t* e4m3, const std::uint8_t* codes,
-                           std::int64_t count, std::uint8_t* bf16) {
+                           std::int64_t code_elements, std::int64_t count, std::uint8_t* bf16) {
   for (std::int64_t i = count - 1; i >= 0; --i) {
-    StoreBf16(Bf16::FromFloat(kE4m3Value[e4m3[i]] / kMultiplier[codes[i / 32]]), bf16 + 2 * i);
+    StoreBf16(Bf16::FromFloat(kE4m3Value[e4m3[i]] / kMultiplier[codes[i / code_elements]]),
+              bf16 + 2 * i);
   }
 }
 
-void DequantizeRow(const std::uint8_t* e4m3, const std::uint8_t* codes, std::int64_t count,
-                   std::uint8_t* bf16) {
+void DequantizeRow(const std::uint8_t* e4m3, const std::uint8_t* codes, std::int64_t code_elements,
+                   std::int64_t count, std::uint8_t* bf16) {
   for (std::int64_t i = 0; i < count; ++i) {
-    StoreBf16(Dequantized(e4m3[i], codes[i / 32]), bf16 + 2 * i);
+    StoreBf16(Dequantized(e4m3[i], codes[i / code_elements]), bf16 + 2 * i);
   }
 }
 
 WrongValues UndoDequantizeRow(const std::uint8_t* bf16, const std::uint8_t* codes,
-                              std::int64_t count, std::uint8_t* e4m3) {
+                              std::int64_t code_elements, std::int64_t count, std::uint8_t* e4m3) {
   WrongValues wrong;
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::uint8_t code = codes[i / 32];
+    const std::uint8_t code = codes[i / code_elements];
     const Bf16 w = LoadBf16(bf16 + 2 * i);
     e4m3[i] = code == 255
                   ? 0x7F

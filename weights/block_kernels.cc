@@ -7,8 +7,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weights/block_kernels.cc"
-#include "hwy/foreach_target.h"  // compiles the rest of this file once for each instruction set
 #include "hwy/cache_control.h"
+#include "hwy/foreach_target.h"  // compiles the rest of this file once for each instruction set
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,7 +20,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Bytes = hn::CappedTag<std::uint8_t, kMaxChunkBytes>;
 constexpr Bytes kBytes;
 
-// Whether one register holds a whole chunk. The narrower instruction sets permute through memory instead.
+// Whether one register holds a whole chunk. The narrower instruction sets permute through memory
+// instead.
 constexpr bool kWholeChunk = !HWY_HAVE_SCALABLE && HWY_LANES(std::uint8_t) >= kMaxChunkBytes;
 
 struct Counting {
@@ -53,7 +54,8 @@ template <class CopyPiece>
 HWY_INLINE void ForEachPiece(const RegionPlan& plan, const CopyPiece& copy) {
   const std::size_t pieces = plan.pieces.size();
   switch (plan.piece_bytes) {
-    case 64: return copy(0, 0, std::integral_constant<std::size_t, 64>());
+    case 64:
+      return copy(0, 0, std::integral_constant<std::size_t, 64>());
     case 32:
       for (std::size_t i = 0; i < pieces; ++i) {
         copy(i, 32 * i, std::integral_constant<std::size_t, 32>());
@@ -170,7 +172,8 @@ void PackBlockWith(const PackBlockArgs& args) {
   alignas(64) std::uint8_t chunk[kMaxChunkBytes];
   alignas(64) std::uint8_t permuted[kMaxChunkBytes];
   const bool whole = kWholeChunk && chunk_bytes == kMaxChunkBytes && plan.two_step;
-  const RegisterPermutation<kWholeChunk> permutation(plan.byte_in_block.data(), plan.word_of.data());
+  const RegisterPermutation<kWholeChunk> permutation(plan.byte_in_block.data(),
+                                                     plan.word_of.data());
   for (const ChunkMove& move : plan.moves) {
     const std::uint8_t* row = args.rows[move.row];
     const std::int64_t at = args.byte_base + move.byte;
@@ -200,8 +203,10 @@ void PackBlockWith(const PackBlockArgs& args) {
 
 void PackBlockImpl(const PackBlockArgs& args) {
   switch (args.rewrite) {
-    case Rewrite::kNone: return PackBlockWith<Rewrite::kNone>(args);
-    case Rewrite::kE4m3ToFnuz: return PackBlockWith<Rewrite::kE4m3ToFnuz>(args);
+    case Rewrite::kNone:
+      return PackBlockWith<Rewrite::kNone>(args);
+    case Rewrite::kE4m3ToFnuz:
+      return PackBlockWith<Rewrite::kE4m3ToFnuz>(args);
     case Rewrite::kE2m1DropNegativeZero:
       return PackBlockWith<Rewrite::kE2m1DropNegativeZero>(args);
   }
@@ -213,7 +218,8 @@ void UnpackBlockImpl(const UnpackBlockArgs& args) {
   alignas(64) std::uint8_t chunk[kMaxChunkBytes];
   alignas(64) std::uint8_t permuted[kMaxChunkBytes] = {};
   const bool whole = kWholeChunk && chunk_bytes == kMaxChunkBytes && plan.two_step;
-  const RegisterPermutation<kWholeChunk> permutation(plan.inverse_byte_in_block.data(), plan.inverse_word_of.data());
+  const RegisterPermutation<kWholeChunk> permutation(plan.inverse_byte_in_block.data(),
+                                                     plan.inverse_word_of.data());
   for (const ChunkMove& move : plan.moves) {
     std::uint8_t* row = args.rows[move.row];
     if (row == nullptr) continue;

@@ -1,8 +1,8 @@
 #ifndef LANEWISE_WEIGHTS_BLOCK_KERNELS_H_
 #define LANEWISE_WEIGHTS_BLOCK_KERNELS_H_
 
-// The SIMD work on one block of a RegionPlan. Highway picks the widest instruction set of the machine at
-// run time; every one computes the same bytes.
+// The SIMD work on one block of a RegionPlan. Highway picks the widest instruction set of the
+// machine at run time; every one computes the same bytes.
 
 #include <cstdint>
 

@@ -6,29 +6,53 @@
 #include "absl/strings/str_cat.h"
 
 namespace lanewise {
+namespace {
+
+// The codes of one row: as many as its source has, each repeated where it serves several 32
+// columns.
+void SetCodeColumns(const LinearSource& source, TensorPlan* plan) {
+  plan->row_bytes = source.columns / 32;
+  plan->code_repeat = source.code_columns / 32;
+  plan->source_row_bytes = (source.columns + source.code_columns - 1) / source.code_columns;
+  if (plan->code_repeat > 1) plan->conversion = Conversion::kScaleCode;
+}
+
+}  // namespace
 
 absl::Status CheckLinearSource(const LinearSource& source, bool whole_blocks) {
-  const auto multiple = [](const char* what, std::int64_t value) {
-    if (value % 32 == 0) return absl::OkStatus();
+  const auto multiple = [](const char* what, std::int64_t value, std::int64_t of = 32) {
+    if (value % of == 0) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat(what, " is ", value, ", expected a multiple of 32"));
+        absl::StrCat(what, " is ", value, ", expected a multiple of ", of));
   };
-  for (const auto& [what, value] : {std::pair("K", source.k), {"the first column", source.k_begin},
-                                    {"the number of columns", source.columns}}) {
-    if (absl::Status status = multiple(what, value); !status.ok()) return status;
+  if (source.code_rows < 1 || (source.code_rows > 1 && source.code_rows % 32 != 0) ||
+      source.code_columns < 32 || source.code_columns % 32 != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a scale code for each ", source.code_rows, " x ", source.code_columns,
+                     " elements: expected 1 or a multiple of 32 rows, "
+                     "and a multiple of 32 columns"));
   }
-  const bool block_rows = whole_blocks || source.codes == LinearSource::CodeForm::kBlock;
-  for (const auto& [what, value] : {std::pair("N", source.n), {"the first row", source.row_begin},
+  if (absl::Status status = multiple("K", source.k); !status.ok()) return status;
+  if (absl::Status status = multiple("the first column", source.k_begin, source.code_columns);
+      !status.ok()) {
+    return status;
+  }
+  if (absl::Status status = multiple("the number of columns", source.columns); !status.ok()) {
+    return status;
+  }
+  const bool block_rows = whole_blocks || !source.HasRowCodes();
+  for (const auto& [what, value] : {std::pair("N", source.n),
+                                    {"the first row", source.row_begin},
                                     {"the number of rows", source.rows}}) {
     if (!block_rows) break;
     if (absl::Status status = multiple(what, value); !status.ok()) return status;
   }
   if (source.row_begin < 0 || source.rows < 0 || source.rows > source.n - source.row_begin ||
       source.k_begin < 0 || source.columns < 0 || source.columns > source.k - source.k_begin) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "rows ", source.row_begin, " .. ", source.row_begin + source.rows, " and columns ",
-        source.k_begin, " .. ", source.k_begin + source.columns, " are not within [", source.n, ", ",
-        source.k, "]"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("rows ", source.row_begin, " .. ", source.row_begin + source.rows,
+                     " and columns ", source.k_begin, " .. ", source.k_begin + source.columns,
+                     " are not within [", source.n, ", ", source.k, "]"));
   }
   return absl::OkStatus();
 }
@@ -46,12 +70,20 @@ absl::StatusOr<TensorPlan> PlanBlockCodes(const LinearSource& source, const Layo
                                           std::int64_t memory_columns) {
   absl::StatusOr<TensorPlan> plan = MakePlan(layout, source.rows / 32, memory_columns);
   if (!plan.ok()) return plan;
-  plan->source_row_bytes = plan->row_bytes = source.columns / 32;
+  SetCodeColumns(source, &*plan);
   plan->place = [source](std::int64_t row) { return source.CodePlace(32 * row); };
-  if (source.codes == LinearSource::CodeForm::kRow) {
+  if (source.HasRowCodes()) {
     plan->agreeing_rows = 32;
     plan->agreeing_stride = source.k / 32;
   }
+  return plan;
+}
+
+absl::StatusOr<TensorPlan> PlanRowCodes(const LinearSource& source, const Layout& layout) {
+  absl::StatusOr<TensorPlan> plan = MakePlan(layout, source.rows, source.columns / 32);
+  if (!plan.ok()) return plan;
+  SetCodeColumns(source, &*plan);
+  plan->place = [source](std::int64_t row) { return source.CodePlace(row); };
   return plan;
 }
 

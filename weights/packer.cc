@@ -58,9 +58,8 @@ bool Aligned(const std::uint8_t* pointer) {
 
 absl::StatusOr<Packer> Packer::Create(const BoundLayout& layout) {
   if (layout.axes() != 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("packing needs a layout of two axes, row and byte; this one has ",
-                     layout.axes()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "packing needs a layout of two axes, row and byte; this one has ", layout.axes()));
   }
   Packer packer;
   packer.layout_ = layout;
@@ -76,9 +75,8 @@ absl::StatusOr<Packer> Packer::Create(const BoundLayout& layout) {
   return packer;
 }
 
-absl::StatusOr<RewriteCounts> Packer::PackLeads(const RowSource& source,
-                                                const PackOptions& options, std::int64_t first,
-                                                std::int64_t count,
+absl::StatusOr<RewriteCounts> Packer::PackLeads(const RowSource& source, const PackOptions& options,
+                                                std::int64_t first, std::int64_t count,
                                                 std::span<std::uint8_t> memory) const {
   if (first < 0 || count < 0 || count > leads_ - first) {
     return absl::InvalidArgumentError(absl::StrCat("leads ", first, " .. ", first + count,
@@ -92,9 +90,8 @@ absl::StatusOr<RewriteCounts> Packer::PackLeads(const RowSource& source,
   if (count == 0) return total;
   const std::int64_t row_bytes = layout_.extent(1);
   if (source.valid_bytes < 0 || source.valid_bytes > row_bytes) {
-    return absl::InvalidArgumentError(absl::StrCat("rows of ", source.valid_bytes,
-                                                   " bytes for a layout of ", row_bytes,
-                                                   " bytes a row"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rows of ", source.valid_bytes, " bytes for a layout of ", row_bytes, " bytes a row"));
   }
   const bool streaming =
       options.stores == PackOptions::Stores::kStreaming ||
@@ -103,43 +100,42 @@ absl::StatusOr<RewriteCounts> Packer::PackLeads(const RowSource& source,
   for (const RegionPlan& plan : plans_) {
     const std::int64_t blocks_a_lead = plan.blocks / leads_;
     const std::int64_t begin_block = first * blocks_a_lead;
-    const bool stream_blocks =
-        streaming && plan.block_bytes % 64 == 0 && lead_bytes() % 64 == 0 &&
-        plan.memory_begin % 64 == 0 && Aligned(memory.data());
-    ParallelFor(count * blocks_a_lead, options.threads, [&](std::int64_t begin, std::int64_t end,
-                                                           int) {
-      RewriteCounts counts;
-      AlignedBuffer stage(stream_blocks ? plan.block_bytes : 0);
-      const std::int64_t rows = std::ssize(plan.rows);
-      std::vector<std::uint8_t> scratch(source.computed ? rows * row_bytes : 0);
-      std::vector<const std::uint8_t*> pointers(rows);
-      std::int64_t row_base = -1;
-      PackBlockArgs args;
-      args.plan = &plan;
-      args.rows = pointers.data();
-      args.valid_bytes = source.valid_bytes;
-      args.padding = source.padding;
-      args.rewrite = options.rewrite;
-      args.counts = &counts;
-      for (std::int64_t block = begin; block < end; ++block) {
-        const BlockBase base = BaseOf(plan, begin_block + block);
-        if (base.row != row_base) {
-          row_base = base.row;
-          for (std::int64_t i = 0; i < rows; ++i) {
-            std::uint8_t* room = source.computed ? scratch.data() + i * row_bytes : nullptr;
-            pointers[i] = source.row(row_base + plan.rows[i], room);
+    const bool stream_blocks = streaming && plan.block_bytes % 64 == 0 && lead_bytes() % 64 == 0 &&
+                               plan.memory_begin % 64 == 0 && Aligned(memory.data());
+    ParallelFor(
+        count * blocks_a_lead, options.threads, [&](std::int64_t begin, std::int64_t end, int) {
+          RewriteCounts counts;
+          AlignedBuffer stage(stream_blocks ? plan.block_bytes : 0);
+          const std::int64_t rows = std::ssize(plan.rows);
+          std::vector<std::uint8_t> scratch(source.computed ? rows * row_bytes : 0);
+          std::vector<const std::uint8_t*> pointers(rows);
+          std::int64_t row_base = -1;
+          PackBlockArgs args;
+          args.plan = &plan;
+          args.rows = pointers.data();
+          args.valid_bytes = source.valid_bytes;
+          args.padding = source.padding;
+          args.rewrite = options.rewrite;
+          args.counts = &counts;
+          for (std::int64_t block = begin; block < end; ++block) {
+            const BlockBase base = BaseOf(plan, begin_block + block);
+            if (base.row != row_base) {
+              row_base = base.row;
+              for (std::int64_t i = 0; i < rows; ++i) {
+                std::uint8_t* room = source.computed ? scratch.data() + i * row_bytes : nullptr;
+                pointers[i] = source.row(row_base + plan.rows[i], room);
+              }
+            }
+            args.byte_base = base.byte;
+            std::uint8_t* to = memory.data() + (base.memory - first * lead_bytes());
+            args.memory = stream_blocks ? stage.data() : to;
+            PackBlock(args);
+            if (stream_blocks) StreamCopy(stage.data(), to, plan.block_bytes);
           }
-        }
-        args.byte_base = base.byte;
-        std::uint8_t* to = memory.data() + (base.memory - first * lead_bytes());
-        args.memory = stream_blocks ? stage.data() : to;
-        PackBlock(args);
-        if (stream_blocks) StreamCopy(stage.data(), to, plan.block_bytes);
-      }
-      if (stream_blocks) StreamFence();
-      const std::lock_guard<std::mutex> lock(mutex);
-      total += counts;
-    });
+          if (stream_blocks) StreamFence();
+          const std::lock_guard<std::mutex> lock(mutex);
+          total += counts;
+        });
   }
   return total;
 }

@@ -1,16 +1,17 @@
 #ifndef LANEWISE_WEIGHTS_PACKER_H_
 #define LANEWISE_WEIGHTS_PACKER_H_
 
-// Packs logical rows into the memory order of any two-axis layout (row, byte) at memory speed, and back,
-// in one pass: gather, pad, rewrite and permute together. The same bytes as layouts/pack.h on the gathered,
-// padded and rewritten array, whatever the number of threads and the instruction set.
+// Packs logical rows into the memory order of any two-axis layout (row, byte) at memory speed, and
+// back, in one pass: gather, pad, rewrite and permute together. The same bytes as layouts/pack.h on
+// the gathered, padded and rewritten array, whatever the number of threads and the instruction set.
 //
 //   auto bound = Bind(CatalogueLayout("gfx942/fp4_tile_major"), {rows, bytes});
 //   auto packer = Packer::Create(*bound);
 //   RewriteCounts counts = packer->Pack(ContiguousRows(w, bytes), {}, memory);
 //
-// Memory divides into `leads`, equal contiguous stretches that can be packed one by one, so that a tensor
-// can be streamed through a small buffer: a 16-row tile of the tile-major orders, a row of lane-major.
+// Memory divides into `leads`, equal contiguous stretches that can be packed one by one, so that a
+// tensor can be streamed through a small buffer: a 16-row tile of the tile-major orders, a row of
+// lane-major.
 
 #include <cstdint>
 #include <span>
@@ -28,8 +29,8 @@ struct PackOptions {
   Rewrite rewrite = Rewrite::kNone;
   int threads = 1;  // 0: all of the machine's
 
-  // Streaming stores go past the caches: right for output that is larger than they are and not read at
-  // once. kAuto streams outputs of 4 MiB and more.
+  // Streaming stores go past the caches: right for output that is larger than they are and not read
+  // at once. kAuto streams outputs of 4 MiB and more.
   enum class Stores { kAuto, kCached, kStreaming };
   Stores stores = Stores::kAuto;
 };
@@ -43,8 +44,8 @@ class Packer {
   std::int64_t leads() const { return leads_; }
   std::int64_t lead_bytes() const { return leads_ == 0 ? 0 : layout_.units() / leads_; }
 
-  // Packs leads first .. first + count - 1 into `memory`, which has exactly count * lead_bytes() bytes;
-  // InvalidArgument otherwise, or where source.valid_bytes is not within the row.
+  // Packs leads first .. first + count - 1 into `memory`, which has exactly count * lead_bytes()
+  // bytes; InvalidArgument otherwise, or where source.valid_bytes is not within the row.
   absl::StatusOr<RewriteCounts> PackLeads(const RowSource& source, const PackOptions& options,
                                           std::int64_t first, std::int64_t count,
                                           std::span<std::uint8_t> memory) const;

@@ -60,8 +60,11 @@ class PackerOverCatalogue : public testing::Test {
   void Check(const BoundCase& test, Rewrite rewrite, int threads, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     const std::int64_t rows = test.extents[0], bytes = test.extents[1];
-    const std::int64_t valid = bytes == 0 ? 0 : bytes - static_cast<std::int64_t>(random() % 3 == 0 ? random() % bytes : 0);
-    // Each row in memory of its own, exactly as long as is valid, so that a sanitizer sees over-reads.
+    const std::int64_t valid =
+        bytes == 0 ? 0
+                   : bytes - static_cast<std::int64_t>(random() % 3 == 0 ? random() % bytes : 0);
+    // Each row in memory of its own, exactly as long as is valid, so that a sanitizer sees
+    // over-reads.
     Rows source_rows;
     RewriteCounts expected_counts;
     std::vector<std::uint8_t> logical(rows * bytes);
@@ -107,8 +110,8 @@ class PackerOverCatalogue : public testing::Test {
       const std::int64_t cut_bytes = cut * packer->lead_bytes();
       auto counts = packer->PackLeads(source, options, 0, cut, memory.subspan(0, cut_bytes));
       ASSERT_TRUE(counts.ok()) << counts.status().message();
-      const auto rest = packer->PackLeads(source, options, cut, packer->leads() - cut,
-                                          memory.subspan(cut_bytes));
+      const auto rest =
+          packer->PackLeads(source, options, cut, packer->leads() - cut, memory.subspan(cut_bytes));
       ASSERT_TRUE(rest.ok()) << rest.status().message();
       *counts += *rest;
       EXPECT_EQ(counts->negative_zeros, expected_counts.negative_zeros);
@@ -206,9 +209,8 @@ TEST(Packer, RefusesWhatDoesNotFit) {
   EXPECT_FALSE(packer->Pack(wide, {}, out).ok());
   EXPECT_TRUE(packer->Pack(source, {}, out).ok());
   EXPECT_FALSE(packer->Unpack(out, ContiguousSink(bytes, dense->extents[1] + 1), 1).ok());
-  const auto gate_up = std::find_if(cases.begin(), cases.end(), [](const BoundCase& test) {
-    return test.bound.axes() == 4;
-  });
+  const auto gate_up = std::find_if(cases.begin(), cases.end(),
+                                    [](const BoundCase& test) { return test.bound.axes() == 4; });
   ASSERT_NE(gate_up, cases.end());
   EXPECT_FALSE(Packer::Create(gate_up->bound).ok());
 }

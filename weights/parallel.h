@@ -10,8 +10,8 @@ namespace lanewise {
 int ThreadCount(int threads);
 
 // Calls body(begin, end, part) for `parts` = at most ThreadCount(threads) ranges that together are
-// 0 .. count - 1, each on a thread of its own, the first on the caller's; returns when all are done.
-// part counts the ranges from 0. The body must not throw.
+// 0 .. count - 1, each on a thread of its own, the first on the caller's; returns when all are
+// done. part counts the ranges from 0. The body must not throw.
 void ParallelFor(std::int64_t count, int threads,
                  const std::function<void(std::int64_t begin, std::int64_t end, int part)>& body);
 

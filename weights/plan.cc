@@ -32,14 +32,14 @@ std::vector<PlanDigit> DigitsInMemoryOrder(const Region& region) {
   return digits;
 }
 
-// Marks the digits that make up a chunk, cutting one where 64 bytes fall inside it. Returns the chunk size.
+// Marks the digits that make up a chunk, cutting one where 64 bytes fall inside it. Returns the
+// chunk size.
 int ChooseChunk(std::vector<PlanDigit>* digits) {
   std::int64_t chunk = 1;
   while (chunk < kMaxChunkBytes) {
     // The digit that continues the chunk along the row.
-    const auto next = std::find_if(digits->begin(), digits->end(), [&](const PlanDigit& digit) {
-      return digit.byte == chunk;
-    });
+    const auto next = std::find_if(digits->begin(), digits->end(),
+                                   [&](const PlanDigit& digit) { return digit.byte == chunk; });
     if (next == digits->end()) break;
     if (chunk * next->size <= kMaxChunkBytes) {
       next->in_chunk = true;
@@ -102,8 +102,8 @@ void PlanChunk(const std::vector<PlanDigit>& digits, RegionPlan* plan) {
   }
 }
 
-// Splits source_of into bytes within 16-byte blocks, then words. Possible where the four bytes of every
-// permuted word come from one block.
+// Splits source_of into bytes within 16-byte blocks, then words. Possible where the four bytes of
+// every permuted word come from one block.
 void PlanTwoSteps(RegionPlan* plan) {
   const int chunk = plan->chunk_bytes;
   if (chunk % 16 != 0) return;

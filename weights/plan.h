@@ -3,13 +3,14 @@
 
 // How to move one region of a layout fast, derived from its pattern alone.
 //
-// A chunk is up to 64 neighbouring bytes of a logical row. Inside it the layout permutes bytes so that they
-// fall into pieces, each contiguous in memory; a whole chunk is loaded, permuted in a register, and stored
-// piece by piece. A block is a contiguous stretch of memory, small enough for the L1 cache, whose bytes come
-// from whole chunks: it is assembled in a buffer and then streamed out, or read and scattered to rows.
+// A chunk is up to 64 neighbouring bytes of a logical row. Inside it the layout permutes bytes so
+// that they fall into pieces, each contiguous in memory; a whole chunk is loaded, permuted in a
+// register, and stored piece by piece. A block is a contiguous stretch of memory, small enough for
+// the L1 cache, whose bytes come from whole chunks: it is assembled in a buffer and then streamed
+// out, or read and scattered to rows.
 //
-// For the gfx942 dense order a chunk is 64 K of a row, its four 16-byte pieces go to four lane groups, and a
-// block is several 2 KiB steps of one 16-row tile.
+// For the gfx942 dense order a chunk is 64 K of a row, its four 16-byte pieces go to four lane
+// groups, and a block is several 2 KiB steps of one 16-row tile.
 
 #include <array>
 #include <cstdint>
@@ -30,8 +31,8 @@ struct ChunkMove {
 
 struct RegionPlan {
   int chunk_bytes = 0;
-  int piece_bytes = 0;                // contiguous both in the permuted chunk and in memory
-  std::vector<std::int64_t> pieces;   // memory offset of each piece, relative to ChunkMove::memory
+  int piece_bytes = 0;               // contiguous both in the permuted chunk and in memory
+  std::vector<std::int64_t> pieces;  // memory offset of each piece, relative to ChunkMove::memory
 
   // permuted[i] = chunk[source_of[i]]; pieces follow each other in `permuted`.
   std::array<std::uint8_t, kMaxChunkBytes> source_of = {};
@@ -50,8 +51,8 @@ struct RegionPlan {
   std::vector<std::int64_t> rows;  // the logical rows of one block, relative to its base, ascending
   std::vector<ChunkMove> moves;    // of one block, sorted by row, then byte
 
-  // The blocks, innermost loop last: block (i_0, i_1, ...) begins at the sum of i_j * loop[j].{row, byte,
-  // memory}.
+  // The blocks, innermost loop last: block (i_0, i_1, ...) begins at the sum of i_j * loop[j].{row,
+  // byte, memory}.
   struct Loop {
     std::int64_t count = 0;
     std::int64_t row = 0;
@@ -66,8 +67,8 @@ struct RegionPlan {
   std::int64_t memory_begin = 0;
 };
 
-// Plans a region of a two-axis layout (row, byte). `target_block_bytes` bounds the block where the pattern
-// leaves a choice.
+// Plans a region of a two-axis layout (row, byte). `target_block_bytes` bounds the block where the
+// pattern leaves a choice.
 RegionPlan PlanRegion(const Region& region, std::int64_t target_block_bytes);
 
 }  // namespace lanewise

@@ -5,8 +5,8 @@
 
 namespace lanewise {
 
-// What is done to every byte while it moves. Each keeps its place: a byte's new value depends on the byte
-// alone. Padding is not rewritten.
+// What is done to every byte while it moves. Each keeps its place: a byte's new value depends on
+// the byte alone. Padding is not rewritten.
 enum class Rewrite {
   kNone,
   // OCP e4m3 to the FNUZ byte of half its value: 0x80 (-0) becomes 0x00, every other byte stays.

@@ -7,17 +7,18 @@
 
 namespace lanewise {
 
-// Where the rows of a logical [rows, bytes] array come from. Rows may lie anywhere: in one tensor, gathered
-// from several (gate and up, one tensor an expert), a slice of wider rows, or computed on demand.
+// Where the rows of a logical [rows, bytes] array come from. Rows may lie anywhere: in one tensor,
+// gathered from several (gate and up, one tensor an expert), a slice of wider rows, or computed on
+// demand.
 struct RowSource {
-  // The row's bytes, `valid_bytes` of them, or nullptr for a row of padding. `scratch`, as wide as a row of
-  // the layout, is the callee's to fill where the row has to be computed; it stays valid as long as the
-  // returned pointer is used. Called from several threads at once.
+  // The row's bytes, `valid_bytes` of them, or nullptr for a row of padding. `scratch`, as wide as
+  // a row of the layout, is the callee's to fill where the row has to be computed; it stays valid
+  // as long as the returned pointer is used. Called from several threads at once.
   std::function<const std::uint8_t*(std::int64_t row, std::uint8_t* scratch)> row;
 
   std::int64_t valid_bytes = 0;  // of each row; the rest of the layout's row is `padding`
   std::uint8_t padding = 0;
-  bool computed = false;         // whether `row` writes to its scratch
+  bool computed = false;  // whether `row` writes to its scratch
 };
 
 // The rows of one contiguous row-major array.
@@ -30,8 +31,8 @@ inline RowSource ContiguousRows(std::span<const std::uint8_t> array, std::int64_
   return source;
 }
 
-// Where unpacked rows go: a pointer to room for `valid_bytes`, or nullptr for a row that is not wanted.
-// Bytes of the layout's row past valid_bytes are not written.
+// Where unpacked rows go: a pointer to room for `valid_bytes`, or nullptr for a row that is not
+// wanted. Bytes of the layout's row past valid_bytes are not written.
 struct RowSink {
   std::function<std::uint8_t*(std::int64_t row)> row;
   std::int64_t valid_bytes = 0;

@@ -31,9 +31,12 @@ bool IsComputed(Conversion conversion) {
 Rewrite RewriteOf(Conversion conversion) {
   switch (conversion) {
     case Conversion::kE4m3ToFnuz:
-    case Conversion::kBf16ToFnuz: return Rewrite::kE4m3ToFnuz;
-    case Conversion::kE2m1DropNegativeZero: return Rewrite::kE2m1DropNegativeZero;
-    default: return Rewrite::kNone;
+    case Conversion::kBf16ToFnuz:
+      return Rewrite::kE4m3ToFnuz;
+    case Conversion::kE2m1DropNegativeZero:
+      return Rewrite::kE2m1DropNegativeZero;
+    default:
+      return Rewrite::kNone;
   }
 }
 
@@ -44,6 +47,12 @@ std::int64_t Elements(const TensorPlan& plan) {
 // The bytes from the first to the last that a row stands for.
 std::int64_t SourceExtent(const TensorPlan& plan) {
   return (plan.agreeing_rows - 1) * plan.agreeing_stride + plan.source_row_bytes;
+}
+
+// Elements under one scale code of a bf16 conversion, and a row's codes.
+std::int64_t CodeElements(const TensorPlan& plan) { return 32 * plan.code_repeat; }
+std::int64_t CodeBytes(const TensorPlan& plan) {
+  return (Elements(plan) + CodeElements(plan) - 1) / CodeElements(plan);
 }
 
 template <class Spans>
@@ -68,11 +77,10 @@ template <class Spans>
 absl::Status CheckPlaces(const TensorPlan& plan, const Spans& spans) {
   for (std::int64_t row = 0; row < plan.rows(); ++row) {
     const RowPlace place = plan.place(row);
-    absl::Status status =
-        CheckPlace(spans, place, SourceExtent(plan), row);
+    absl::Status status = CheckPlace(spans, place, SourceExtent(plan), row);
     if (!status.ok()) return status;
     if (plan.code_place == nullptr || place.IsPadding()) continue;
-    status = CheckPlace(spans, plan.code_place(row), Elements(plan) / 32, row);
+    status = CheckPlace(spans, plan.code_place(row), CodeBytes(plan), row);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -107,11 +115,12 @@ void CheckAgreement(const TensorPlan& plan, const std::uint8_t* first_row, std::
     const std::uint8_t* other = first_row + i * plan.agreeing_stride;
     const auto [a, b] = std::mismatch(other, other + plan.source_row_bytes, first_row);
     if (a == other + plan.source_row_bytes) continue;
-    fault->Add(row, absl::StrFormat(
-                        "row scales (%d, %d) are not 32 x 32 blocks: row %d has code %d at column %d, "
-                        "row %d has %d",
-                        plan.rows() * plan.agreeing_rows, plan.source_row_bytes,
-                        row * plan.agreeing_rows + i, *a, a - other, row * plan.agreeing_rows, *b));
+    fault->Add(row,
+               absl::StrFormat(
+                   "row scales (%d, %d) are not 32 x 32 blocks: row %d has code %d at column %d, "
+                   "row %d has %d",
+                   plan.rows() * plan.agreeing_rows, plan.source_row_bytes,
+                   row * plan.agreeing_rows + i, *a, a - other, row * plan.agreeing_rows, *b));
     return;
   }
 }
@@ -125,18 +134,31 @@ void RaiseCodes(const TensorPlan& plan, const std::uint8_t* codes, std::int64_t 
                                       codes[i], codes[i], row, i, plan.first_refused_code));
       return;
     }
-    raised[i] = static_cast<std::uint8_t>(codes[i] + plan.code_increment);
+    const std::int64_t begin = i * plan.code_repeat;
+    const std::int64_t end = std::min(begin + plan.code_repeat, plan.row_bytes);
+    std::fill(raised + begin, raised + end,
+              static_cast<std::uint8_t>(codes[i] + plan.code_increment));
   }
 }
 
-void CheckNans(const std::uint8_t* bytes, std::int64_t count, std::int64_t row,
-               FirstFault* fault) {
+// The source's code behind a prepared one.
+void LowerCode(const TensorPlan& plan, std::uint8_t code, std::int64_t row, std::int64_t column,
+               std::uint8_t* lowered, FirstFault* fault) {
+  if (code < plan.code_increment) {
+    fault->Add(row, absl::StrCat("prepared scale code ", code, " at row ", row, ", column ", column,
+                                 ": expected at least ", plan.code_increment));
+  }
+  *lowered = static_cast<std::uint8_t>(code - plan.code_increment);
+}
+
+void CheckNans(const std::uint8_t* bytes, std::int64_t count, std::int64_t row, FirstFault* fault) {
   const std::uint8_t* found =
       std::find_if(bytes, bytes + count, [](std::uint8_t b) { return (b & 0x7F) == 0x7F; });
   if (found == bytes + count) return;
-  fault->Add(row, absl::StrFormat("byte 0x%02X at row %d, column %d is an OCP NaN: as FNUZ it would "
-                                  "read as a finite number",
-                                  *found, row, found - bytes));
+  fault->Add(row,
+             absl::StrFormat("byte 0x%02X at row %d, column %d is an OCP NaN: as FNUZ it would "
+                             "read as a finite number",
+                             *found, row, found - bytes));
 }
 
 // The converted row, in `scratch`.
@@ -148,14 +170,15 @@ void ConvertRow(const TensorPlan& plan, const Sources& sources, std::int64_t row
   }
   const std::uint8_t* codes = At(sources, plan.code_place(row));
   if (plan.conversion == Conversion::kE4m3ToBf16) {
-    return DequantizeRow(from, codes, Elements(plan), scratch);
+    return DequantizeRow(from, codes, CodeElements(plan), Elements(plan), scratch);
   }
-  const WrongValues wrong = OcpFromDequantRow(from, codes, Elements(plan), scratch);
+  const WrongValues wrong =
+      OcpFromDequantRow(from, codes, CodeElements(plan), Elements(plan), scratch);
   if (wrong.count == 0) return;
   *inexact += wrong.count;
   const std::int64_t at = wrong.first;
   fault->Add(row, absl::StrFormat("[%d, %d] is bf16 0x%02X%02X under code %d", row, at,
-                                  from[2 * at + 1], from[2 * at], codes[at / 32]));
+                                  from[2 * at + 1], from[2 * at], codes[at / CodeElements(plan)]));
 }
 
 // How many values of the whole plan are not e4m3 x code.
@@ -181,13 +204,20 @@ std::int64_t DataRows(const TensorPlan& plan) {
 
 std::string_view ConversionName(Conversion conversion) {
   switch (conversion) {
-    case Conversion::kNone: return "none";
-    case Conversion::kE4m3ToFnuz: return "e4m3_to_fnuz";
-    case Conversion::kE2m1DropNegativeZero: return "e2m1_drop_negative_zero";
-    case Conversion::kScaleCode: return "scale_code";
-    case Conversion::kBf16ToE4m3: return "bf16_to_e4m3";
-    case Conversion::kBf16ToFnuz: return "bf16_to_fnuz";
-    case Conversion::kE4m3ToBf16: return "e4m3_to_bf16";
+    case Conversion::kNone:
+      return "none";
+    case Conversion::kE4m3ToFnuz:
+      return "e4m3_to_fnuz";
+    case Conversion::kE2m1DropNegativeZero:
+      return "e2m1_drop_negative_zero";
+    case Conversion::kScaleCode:
+      return "scale_code";
+    case Conversion::kBf16ToE4m3:
+      return "bf16_to_e4m3";
+    case Conversion::kBf16ToFnuz:
+      return "bf16_to_fnuz";
+    case Conversion::kE4m3ToBf16:
+      return "e4m3_to_bf16";
   }
   return "unknown";
 }
@@ -239,8 +269,7 @@ absl::StatusOr<RewriteCounts> RunPlanLeads(const TensorPlan& plan, const Sources
   pack.rewrite = RewriteOf(plan.conversion);
   pack.threads = options.threads;
   pack.stores = options.stores;
-  absl::StatusOr<RewriteCounts> counts =
-      plan.packer.PackLeads(source, pack, first, count, memory);
+  absl::StatusOr<RewriteCounts> counts = plan.packer.PackLeads(source, pack, first, count, memory);
   if (!counts.ok()) return counts.status();
   if (inexact > 0) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -261,8 +290,7 @@ absl::StatusOr<RewriteCounts> RunPlanLeads(const TensorPlan& plan, const Sources
 }
 
 absl::StatusOr<RewriteCounts> RunPlan(const TensorPlan& plan, const Sources& sources,
-                                      const RunOptions& options,
-                                      std::span<std::uint8_t> memory) {
+                                      const RunOptions& options, std::span<std::uint8_t> memory) {
   if (plan.packer.leads() == 0) {
     if (absl::Status status = CheckPlaces(plan, sources); !status.ok()) return status;
   }
@@ -272,12 +300,10 @@ absl::StatusOr<RewriteCounts> RunPlan(const TensorPlan& plan, const Sources& sou
 absl::Status RestorePlan(const TensorPlan& plan, std::span<const std::uint8_t> memory, int threads,
                          const Sinks& sinks) {
   if (absl::Status status = CheckPlaces(plan, sinks); !status.ok()) return status;
-  const auto at = [&](const RowPlace& place) {
-    return sinks[place.source].data() + place.offset;
-  };
+  const auto at = [&](const RowPlace& place) { return sinks[place.source].data() + place.offset; };
   FirstFault fault;
-  if (plan.conversion == Conversion::kE4m3ToBf16) {
-    // The bf16 row is wider than its place: it is taken back from a buffer.
+  if (plan.row_bytes > plan.source_row_bytes) {
+    // A row wider than its place is taken back from a buffer.
     std::vector<std::uint8_t> rows(plan.bytes());
     const std::int64_t row_bytes = plan.packer.layout().extent(1);
     absl::Status status = plan.packer.Unpack(memory, ContiguousSink(rows, row_bytes), threads);
@@ -285,12 +311,20 @@ absl::Status RestorePlan(const TensorPlan& plan, std::span<const std::uint8_t> m
     for (std::int64_t row = 0; row < plan.rows(); ++row) {
       const RowPlace place = plan.place(row);
       if (place.IsPadding()) continue;
-      const WrongValues wrong = UndoDequantizeRow(rows.data() + row * row_bytes,
-                                                  at(plan.code_place(row)), Elements(plan), at(place));
+      const std::uint8_t* wide = rows.data() + row * row_bytes;
+      if (plan.conversion == Conversion::kScaleCode) {
+        for (std::int64_t i = 0; i < plan.source_row_bytes; ++i) {
+          LowerCode(plan, wide[i * plan.code_repeat], row, i, at(place) + i, &fault);
+        }
+        continue;
+      }
+      const WrongValues wrong = UndoDequantizeRow(wide, at(plan.code_place(row)),
+                                                  CodeElements(plan), Elements(plan), at(place));
       if (wrong.count > 0) {
-        fault.Add(row, absl::StrFormat("%d values of row %d are not e4m3 x scale, the first at column "
-                                       "%d",
-                                       wrong.count, row, wrong.first));
+        fault.Add(row,
+                  absl::StrFormat("%d values of row %d are not e4m3 x scale, the first at column "
+                                  "%d",
+                                  wrong.count, row, wrong.first));
       }
     }
     return fault.status();
@@ -313,15 +347,11 @@ absl::Status RestorePlan(const TensorPlan& plan, std::span<const std::uint8_t> m
       std::uint8_t* bytes = at(place);
       if (plan.conversion == Conversion::kScaleCode) {
         for (std::int64_t i = 0; i < plan.source_row_bytes; ++i) {
-          if (bytes[i] < plan.code_increment) {
-            fault.Add(row, absl::StrCat("prepared scale code ", bytes[i], " at row ", row,
-                                        ", column ", i, ": expected at least ",
-                                        plan.code_increment));
-          }
-          bytes[i] = static_cast<std::uint8_t>(bytes[i] - plan.code_increment);
+          LowerCode(plan, bytes[i], row, i, bytes + i, &fault);
         }
       } else if (IsFromBf16(plan.conversion)) {
-        UndoOcpFromDequantRow(bytes, at(plan.code_place(row)), Elements(plan), bytes);
+        UndoOcpFromDequantRow(bytes, at(plan.code_place(row)), CodeElements(plan), Elements(plan),
+                              bytes);
       }
       for (std::int64_t i = 1; i < plan.agreeing_rows; ++i) {
         std::memcpy(bytes + i * plan.agreeing_stride, bytes, plan.source_row_bytes);

@@ -1,10 +1,10 @@
 #ifndef LANEWISE_WEIGHTS_TENSOR_PLAN_H_
 #define LANEWISE_WEIGHTS_TENSOR_PLAN_H_
 
-// One prepared tensor: its layout, where its rows come from in the source tensors, and what happens to them
-// on the way. The one description serves both directions, so that what was prepared can be restored; and
-// since it names places and not pointers, it serves a whole tensor, a tensor-parallel slice, and experts
-// fused from many tensors alike.
+// One prepared tensor: its layout, where its rows come from in the source tensors, and what happens
+// to them on the way. The one description serves both directions, so that what was prepared can be
+// restored; and since it names places and not pointers, it serves a whole tensor, a tensor-parallel
+// slice, and experts fused from many tensors alike.
 //
 // weights/{gfx942,gfx950,flashmla}/*.h make plans; run them with
 //   RunPlan(plan, {weight bytes, code bytes}, options, memory)         sources -> memory
@@ -36,13 +36,13 @@ struct RowPlace {
 
 // What happens to a row's elements. K is the row's element count.
 enum class Conversion {
-  kNone,                 // bytes as they are
-  kE4m3ToFnuz,           // K bytes; -0 becomes +0, see Rewrite
-  kE2m1DropNegativeZero, // K / 2 bytes; -0 nibbles become +0
-  kScaleCode,            // K codes; each raised by TensorPlan::code_increment
-  kBf16ToE4m3,           // K bf16, dequantized from e4m3 and scale codes -> the K e4m3 bytes behind them
-  kBf16ToFnuz,           // kBf16ToE4m3, then kE4m3ToFnuz
-  kE4m3ToBf16,           // K e4m3 bytes and scale codes -> K bf16, value x 2^(code - 127), nearest even
+  kNone,                  // bytes as they are
+  kE4m3ToFnuz,            // K bytes; -0 becomes +0, see Rewrite
+  kE2m1DropNegativeZero,  // K / 2 bytes; -0 nibbles become +0
+  kScaleCode,             // codes; each raised by code_increment and repeated code_repeat times
+  kBf16ToE4m3,  // K bf16, dequantized from e4m3 and scale codes -> the K e4m3 bytes behind them
+  kBf16ToFnuz,  // kBf16ToE4m3, then kE4m3ToFnuz
+  kE4m3ToBf16,  // K e4m3 bytes and scale codes -> K bf16, value x 2^(code - 127), nearest even
 };
 std::string_view ConversionName(Conversion conversion);
 
@@ -50,7 +50,8 @@ struct TensorPlan {
   // The layout with its parameters given, bound to (rows, bytes of a row in memory).
   Layout layout;
   Packer packer;
-  std::vector<std::int64_t> shape;  // of the bytes in memory; the product is packer.layout().units()
+  std::vector<std::int64_t>
+      shape;  // of the bytes in memory; the product is packer.layout().units()
 
   std::function<RowPlace(std::int64_t row)> place;
   std::int64_t source_row_bytes = 0;  // of each row that is not padding, in its source
@@ -58,19 +59,22 @@ struct TensorPlan {
   std::uint8_t padding = 0;
   Conversion conversion = Conversion::kNone;
 
-  // Stands for this many source rows, one after the other, that must agree: row codes folded to blocks.
-  // They lie agreeing_stride bytes apart.
+  // Stands for this many source rows, one after the other, that must agree: row codes folded to
+  // blocks. They lie agreeing_stride bytes apart.
   std::int64_t agreeing_rows = 1;
   std::int64_t agreeing_stride = 0;
 
-  // With a bf16 conversion: where the scale codes of a row lie, one for each 32 elements.
+  // With a bf16 conversion: where the scale codes of a row lie, one for each 32 x code_repeat
+  // elements.
   std::function<RowPlace(std::int64_t row)> code_place;
 
   // With kScaleCode: what is added, and the first code that is refused (256: none).
   int code_increment = 0;
   int first_refused_code = 256;
+  std::int64_t code_repeat = 1;
 
-  // With a conversion to FNUZ: refuse OCP NaN bytes, which would read as +-240. Otherwise they are counted.
+  // With a conversion to FNUZ: refuse OCP NaN bytes, which would read as +-240. Otherwise they are
+  // counted.
   bool refuse_nans = false;
 
   std::int64_t rows() const { return packer.layout().extent(0); }
@@ -85,11 +89,13 @@ struct RunOptions {
   PackOptions::Stores stores = PackOptions::Stores::kAuto;
 };
 
-// Prepares leads first .. first + count - 1 (Packer::leads) into `memory`, count * lead_bytes() bytes.
-// Refuses, and says at which row and element first:
+// Prepares leads first .. first + count - 1 (Packer::leads) into `memory`, count * lead_bytes()
+// bytes. Refuses, and says at which row and element first:
 //  - a place outside its source (InvalidArgument),
-//  - rows that must agree and do not, codes from first_refused_code on, NaN bytes where refuse_nans,
-//  - bf16 values that are not e4m3 x code, "B of N values are not e4m3 x scale", counted over the plan.
+//  - rows that must agree and do not, codes from first_refused_code on, NaN bytes where
+//  refuse_nans,
+//  - bf16 values that are not e4m3 x code, "B of N values are not e4m3 x scale", counted over the
+//  plan.
 // What `memory` holds after a refusal is unspecified.
 absl::StatusOr<RewriteCounts> RunPlanLeads(const TensorPlan& plan, const Sources& sources,
                                            const RunOptions& options, std::int64_t first,
@@ -99,14 +105,14 @@ absl::StatusOr<RewriteCounts> RunPlanLeads(const TensorPlan& plan, const Sources
 absl::StatusOr<RewriteCounts> RunPlan(const TensorPlan& plan, const Sources& sources,
                                       const RunOptions& options, std::span<std::uint8_t> memory);
 
-// Writes the source rows behind `memory` into `sinks`; other bytes of the sinks stay. Comes back: all but
-// the signs of zeros that a conversion dropped (weights/zero_signs.h keeps them). kE4m3ToBf16 needs its
-// codes in sinks already, and refuses bf16 values that are not e4m3 x code.
+// Writes the source rows behind `memory` into `sinks`; other bytes of the sinks stay. Comes back:
+// all but the signs of zeros that a conversion dropped (weights/zero_signs.h keeps them).
+// kE4m3ToBf16 needs its codes in sinks already, and refuses bf16 values that are not e4m3 x code.
 absl::Status RestorePlan(const TensorPlan& plan, std::span<const std::uint8_t> memory, int threads,
                          const Sinks& sinks);
 
-// A plan for `layout` bound to (rows, row_bytes padded to what the caller chose as memory_row_bytes).
-// InvalidArgument where the layout does not fit.
+// A plan for `layout` bound to (rows, row_bytes padded to what the caller chose as
+// memory_row_bytes). InvalidArgument where the layout does not fit.
 absl::StatusOr<TensorPlan> MakePlan(const Layout& layout, std::int64_t rows,
                                     std::int64_t memory_row_bytes);
 

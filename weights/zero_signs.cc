@@ -5,8 +5,8 @@
 namespace lanewise {
 namespace {
 
-// Calls visit(bytes, sign mask) for every zero-valued element of a row: `bytes` points at the byte that
-// holds its sign. Byte is std::uint8_t or const std::uint8_t.
+// Calls visit(bytes, sign mask) for every zero-valued element of a row: `bytes` points at the byte
+// that holds its sign. Byte is std::uint8_t or const std::uint8_t.
 template <class Byte, class Visit>
 void VisitZeros(Conversion conversion, Byte* row, std::int64_t row_bytes, const Visit& visit) {
   if (conversion == Conversion::kE4m3ToFnuz) {
@@ -75,8 +75,8 @@ absl::Status ApplyZeroSigns(const TensorPlan& plan, std::span<const std::uint8_t
     unused_set = unused_set || (bits[i / 8] >> (i % 8) & 1) != 0;
   }
   if ((count + 7) / 8 != std::ssize(bits) || unused_set) {
-    return absl::InvalidArgumentError(absl::StrCat("the weight has ", count,
-                                                   " zeros, and ", bits.size(),
+    return absl::InvalidArgumentError(absl::StrCat("the weight has ", count, " zeros, and ",
+                                                   bits.size(),
                                                    " bytes of their signs do not fit them"));
   }
   return absl::OkStatus();

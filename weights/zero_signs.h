@@ -1,9 +1,10 @@
 #ifndef LANEWISE_WEIGHTS_ZERO_SIGNS_H_
 #define LANEWISE_WEIGHTS_ZERO_SIGNS_H_
 
-// What a conversion discards and nothing else keeps: the signs of zeros. They are stored as one bit for each
-// zero-valued element (+0 or -0), 1 for -0, in the order of the plan's rows and, in a row, of its elements;
-// rows of padding have none. Bit i is bit i % 8 of byte i / 8, counted from the least significant.
+// What a conversion discards and nothing else keeps: the signs of zeros. They are stored as one bit
+// for each zero-valued element (+0 or -0), 1 for -0, in the order of the plan's rows and, in a row,
+// of its elements; rows of padding have none. Bit i is bit i % 8 of byte i / 8, counted from the
+// least significant.
 
 #include <cstdint>
 #include <span>
@@ -24,8 +25,8 @@ std::vector<std::uint8_t> ZeroSigns(const TensorPlan& plan, const Sources& sourc
 // How many bytes ZeroSigns gives, without making them.
 std::int64_t ZeroSignBytes(const TensorPlan& plan, const Sources& sources);
 
-// Puts the signs back into restored sources. InvalidArgument where the number of zeros is not the number of
-// bits (up to the last byte's unused ones, which must be 0).
+// Puts the signs back into restored sources. InvalidArgument where the number of zeros is not the
+// number of bits (up to the last byte's unused ones, which must be 0).
 absl::Status ApplyZeroSigns(const TensorPlan& plan, std::span<const std::uint8_t> bits,
                             const Sinks& sinks);
 

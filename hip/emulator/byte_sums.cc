@@ -98,8 +98,9 @@ void RegisterByteSums(Arch /*arch*/, HandlerTable& table) {
   table.Add("v_lerp_u8", VectorOp<Average>);
   table.Add("v_qsad_pk_u16_u8",
             ClampedOp<FourSums16<ByteDistances, false>, FourSums16<ByteDistances, true>>);
-  table.Add("v_mqsad_pk_u16_u8",
-            ClampedOp<FourSums16<MaskedByteDistances, false>, FourSums16<MaskedByteDistances, true>>);
+  table.Add(
+      "v_mqsad_pk_u16_u8",
+      ClampedOp<FourSums16<MaskedByteDistances, false>, FourSums16<MaskedByteDistances, true>>);
   table.Add("v_mqsad_u32_u8", MaskedFourSums32);
 }
 

@@ -66,8 +66,10 @@ void FailPending(Wave& wave, const WaveShadow& shadow, int row, bool reads) {
 // Scalar entries outside the register file proper (SCC, VCCZ, apertures) are always there.
 bool IsRegister(int index) { return index <= kExec + 1; }
 
-void CheckScalar(Wave& wave, WaveShadow& shadow, const Operand& operand, bool reads, bool defined) {
+void CheckScalar(Wave& wave, WaveShadow& shadow, const Operand& operand, bool reads, bool defined,
+                 uint32_t dwords_used = ~0u) {
   for (int i = 0; i < operand.dwords; ++i) {
+    if (((dwords_used >> i) & 1) == 0) continue;
     const int index = operand.index + i;
     if (!IsRegister(index)) return;
     if (shadow.scalar_lgkm[index] > shadow.lgkm_completed) {
@@ -82,6 +84,16 @@ void CheckScalar(Wave& wave, WaveShadow& shadow, const Operand& operand, bool re
   }
 }
 
+// Whether the instruction uses dword `i` of a source. A packed pair of floats takes one dword of
+// each source for its low and one for its high result, as op_sel and op_sel_hi say.
+bool UsesDword(const Instruction& inst, int source, int i) {
+  if (inst.encoding != Encoding::kVop3p || inst.klass == InstructionClass::kMatrix ||
+      inst.src[source].dwords != 2) {
+    return true;
+  }
+  return ((inst.mod.op_sel >> source) & 1) == i || ((inst.mod.op_sel_hi >> source) & 1) == i;
+}
+
 void CheckVectorSource(Wave& wave, WaveShadow& shadow, const Instruction& inst, int source,
                        bool undefined_fails) {
   const Operand& operand = inst.src[source];
@@ -89,6 +101,7 @@ void CheckVectorSource(Wave& wave, WaveShadow& shadow, const Instruction& inst, 
   uint64_t lanes = 0;
   bool have_lanes = false;
   for (int i = 0; i < operand.dwords; ++i) {
+    if (!UsesDword(inst, source, i)) continue;
     const int row = operand.index + i;
     if (waits && VectorPending(shadow, row)) return FailPending(wave, shadow, row, true);
     if (shadow.defined[row] == kEveryLane) continue;
@@ -172,7 +185,8 @@ void CheckBefore(Wave& wave, const Instruction& inst) {
       const bool fails = undefined_fails && !(is_store && i == 1);
       CheckVectorSource(wave, shadow, inst, i, fails);
     } else if (operand.is_scalar()) {
-      CheckScalar(wave, shadow, operand, true, undefined_fails);
+      const uint32_t used = (UsesDword(inst, i, 0) ? 1u : 0u) | (UsesDword(inst, i, 1) ? ~1u : 0u);
+      CheckScalar(wave, shadow, operand, true, undefined_fails, used);
     }
     if (wave.state == Wave::State::kFailed) return;
   }

@@ -33,7 +33,8 @@ uint32_t ToUint32(float a) {
   return fits ? whole : (a > 0 ? 0xffffffffu : 0u);
 }
 int32_t ToInt32FromDouble(double a) {
-  const double sane = a != a ? 0.0 : (a < -0x1p31 ? -0x1p31 : (a > 0x1.fffffffcp30 ? 0x1.fffffffcp30 : a));
+  const double sane =
+      a != a ? 0.0 : (a < -0x1p31 ? -0x1p31 : (a > 0x1.fffffffcp30 ? 0x1.fffffffcp30 : a));
   return static_cast<int32_t>(sane);
 }
 uint32_t ToUint32FromDouble(double a) {
@@ -86,13 +87,13 @@ Half TruncateToHalf(float a) {
   const uint32_t magnitude = bits & 0x7fffffffu;
   const float absolute = std::bit_cast<float>(magnitude);
   // Whole multiples of a half's last place: 2^-24 for subnormals.
-  const float subnormal = static_cast<float>(
-      static_cast<int32_t>((absolute < 0x1p-14f ? absolute : 0.0f) * 0x1p24f)) * 0x1p-24f;
+  const float subnormal =
+      static_cast<float>(static_cast<int32_t>((absolute < 0x1p-14f ? absolute : 0.0f) * 0x1p24f)) *
+      0x1p-24f;
   const float cut = std::bit_cast<float>(magnitude & 0xffffe000u);
   const float finite = absolute < 0x1p-14f ? subnormal : (cut > 65504.0f ? 65504.0f : cut);
-  const float result = magnitude > 0x7f800000u
-                           ? std::bit_cast<float>(magnitude | 0x400000u)
-                           : (magnitude == 0x7f800000u ? absolute : finite);
+  const float result = magnitude > 0x7f800000u ? std::bit_cast<float>(magnitude | 0x400000u)
+                                               : (magnitude == 0x7f800000u ? absolute : finite);
   const Half half = EncodeHalf(result);
   return {static_cast<uint16_t>(half.bits | (bits >> 16 & 0x8000u))};
 }

@@ -46,8 +46,7 @@ void CountLanesBelow(Wave& wave, const Instruction& inst) {
   for (int lane = 0; lane < kLanes; ++lane) {
     const uint64_t below = (uint64_t{1} << lane) - 1;
     const auto part = static_cast<uint32_t>(kHigh ? below >> 32 : below);
-    result.lo[lane] =
-        static_cast<uint32_t>(std::popcount(mask.lo[lane] & part)) + sum.lo[lane];
+    result.lo[lane] = static_cast<uint32_t>(std::popcount(mask.lo[lane] & part)) + sum.lo[lane];
   }
   CommitRows(wave, inst, 0, LaneType::kU32, WriteMask(wave, inst), result);
 }
@@ -62,8 +61,9 @@ void SwapRegisters(Wave& wave, const Instruction& inst) {
 }
 
 // Groups of kGroup lanes: the odd groups of the first register change places with the even groups
-// of the second. A lane that is off keeps its value; one that would receive the value of a lane that
-// is off keeps its own, or gets 0 with bound_ctrl, or that lane's value with fi (fetch inactive).
+// of the second. A lane that is off keeps its value; one that would receive the value of a lane
+// that is off keeps its own, or gets 0 with bound_ctrl, or that lane's value with fi (fetch
+// inactive).
 template <int kGroup>
 void SwapGroups(Wave& wave, const Instruction& inst) {
   uint32_t* const first = wave.vector[inst.dst[0].index];

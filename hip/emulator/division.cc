@@ -2,15 +2,16 @@
 //
 // A division num / den runs
 //   d = v_div_scale(den, den, num), n = v_div_scale(num, den, num) with its flag,
-//   q = n / d by v_rcp and refinement, v_div_fmas(..., flag) as the last step, v_div_fixup(q, den, num).
-// div_scale moves operands to where no step overflows or loses bits; the flag says that the quotient
-// is to be moved back by div_fmas, which rounds once.
+//   q = n / d by v_rcp and refinement, v_div_fmas(..., flag) as the last step, v_div_fixup(q, den,
+//   num).
+// div_scale moves operands to where no step overflows or loses bits; the flag says that the
+// quotient is to be moved back by div_fmas, which rounds once.
 //
-// Where the manuals are silent or cannot be meant, this follows from the quotient having to come out
-// correctly rounded: div_fmas multiplies by 2^64 (f64: 2^128) where the unscaled quotient, its third
-// source, is 1 or more, else by the inverse; a denominator whose reciprocal is denormal is scaled
-// down also where the quotient is denormal; and div_fixup takes a NaN that came of finite operands
-// for the overflow that it is.
+// Where the manuals are silent or cannot be meant, this follows from the quotient having to come
+// out correctly rounded: div_fmas multiplies by 2^64 (f64: 2^128) where the unscaled quotient, its
+// third source, is 1 or more, else by the inverse; a denominator whose reciprocal is denormal is
+// scaled down also where the quotient is denormal; and div_fixup takes a NaN that came of finite
+// operands for the overflow that it is.
 
 #include <bit>
 #include <cmath>
@@ -62,8 +63,8 @@ bool IsDenormal(Float a) {
 template <typename Float>
 WithCarry<Float> DivScale(Float value, Float denominator, Float numerator) {
   using F = Format<Float>;
-  const bool is_denominator = std::bit_cast<typename F::Bits>(value) ==
-                              std::bit_cast<typename F::Bits>(denominator);
+  const bool is_denominator =
+      std::bit_cast<typename F::Bits>(value) == std::bit_cast<typename F::Bits>(denominator);
   const bool is_numerator =
       std::bit_cast<typename F::Bits>(value) == std::bit_cast<typename F::Bits>(numerator);
   const Float up = std::ldexp(value, F::kScale);
@@ -128,7 +129,8 @@ Float DivFmas(Float a, Float b, Float c, bool scaled) {
 template <typename Float>
 Float Quiet(Float a) {
   using Bits = typename Format<Float>::Bits;
-  return std::bit_cast<Float>(std::bit_cast<Bits>(a) | Bits{1} << (Format<Float>::kMantissaBits - 1));
+  return std::bit_cast<Float>(std::bit_cast<Bits>(a) | Bits{1}
+                                                           << (Format<Float>::kMantissaBits - 1));
 }
 
 template <typename Float>

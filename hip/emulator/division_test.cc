@@ -63,7 +63,8 @@ TEST_P(DivisionTest, SinglesAreCorrectlyRounded) {
   for (int e = 0; e < 6000; ++e) {
     const uint64_t a = draw.Next(), b = draw.Next();
     const uint64_t low = (a >> 32) % 30 + (e % 2) * 226;
-    inputs.push_back({(a & 0x807fffff) | low << 23, (b & 0x807fffff) | (120 + (b >> 32) % 14) << 23, 0});
+    inputs.push_back(
+        {(a & 0x807fffff) | low << 23, (b & 0x807fffff) | (120 + (b >> 32) % 14) << 23, 0});
     inputs.push_back({(a & 0x807fffff) | (100 + (a >> 40) % 50) << 23,
                       (b & 0x807fffff) | (226 + (b >> 32) % 28) << 23, 0});
   }
@@ -97,8 +98,10 @@ TEST_P(DivisionTest, DoublesAreCorrectlyRounded) {
   constexpr uint64_t kKeep = 0x800fffffffffffffu;
   for (int i = 0; i < 6000; ++i) {
     const uint64_t a = draw.Next(), b = draw.Next(), c = draw.Next();
-    inputs.push_back({(a & kKeep) | (c % 60) << 52, (b & kKeep) | (1000 + (c >> 32) % 50) << 52, 0});
-    inputs.push_back({(a & kKeep) | (900 + c % 200) << 52, (b & kKeep) | (1900 + (c >> 32) % 146) << 52, 0});
+    inputs.push_back(
+        {(a & kKeep) | (c % 60) << 52, (b & kKeep) | (1000 + (c >> 32) % 50) << 52, 0});
+    inputs.push_back(
+        {(a & kKeep) | (900 + c % 200) << 52, (b & kKeep) | (1900 + (c >> 32) % 146) << 52, 0});
   }
   const std::vector<Instruction> program = DecodeAll(kDouble);
   for (size_t first = 0; first < inputs.size(); first += kLanes) {
@@ -110,7 +113,8 @@ TEST_P(DivisionTest, DoublesAreCorrectlyRounded) {
     for (const Instruction& inst : program) Run(inst);
     for (int lane = 0; lane < kLanes && first + lane < inputs.size(); ++lane) {
       const Values& in = inputs[first + lane];
-      // With a divisor of all ones the sequence itself, on exact arithmetic, meets a tie that is none.
+      // With a divisor of all ones the sequence itself, on exact arithmetic, meets a tie that is
+      // none.
       if ((in.b & 0xfffffffffffffu) == 0xfffffffffffffu) continue;
       const double want = D(in.a) / D(in.b);
       const double got = D(Get64(8, lane));
@@ -118,7 +122,8 @@ TEST_P(DivisionTest, DoublesAreCorrectlyRounded) {
         ASSERT_TRUE(std::isnan(got)) << D(in.a) << " / " << D(in.b);
       } else {
         ASSERT_EQ(Get64(8, lane), std::bit_cast<uint64_t>(want))
-            << std::hexfloat << D(in.a) << " / " << D(in.b) << " gave " << got << ", expected " << want;
+            << std::hexfloat << D(in.a) << " / " << D(in.b) << " gave " << got << ", expected "
+            << want;
       }
     }
   }
@@ -131,11 +136,11 @@ TEST_P(DivisionTest, ScaleCases) {
   } const kCases[] = {
       {1.0f, 1.0f, 3.0f, 1.0f, false},
       {3.0f, 1.0f, 3.0f, 3.0f, false},
-      {0x1p-60f, 0x1p-60f, 0x1p60f, 0x1p4f, true},      // quotient near the maximum: the
-      {0x1p60f, 0x1p-60f, 0x1p60f, 0x1p60f, true},      //   denominator alone
+      {0x1p-60f, 0x1p-60f, 0x1p60f, 0x1p4f, true},         // quotient near the maximum: the
+      {0x1p60f, 0x1p-60f, 0x1p60f, 0x1p60f, true},         //   denominator alone
       {0x1p-140f, 0x1p-140f, 0x1p-100f, 0x1p-76f, false},  // denormal denominator: both
-      {0x1p127f, 0x1p127f, 0x1p100f, 0x1p63f, false},   // denormal reciprocal: both, down
-      {0x1p-100f, 0x1p30f, 0x1p-100f, 0x1p-36f, true},  // denormal quotient: the numerator alone
+      {0x1p127f, 0x1p127f, 0x1p100f, 0x1p63f, false},      // denormal reciprocal: both, down
+      {0x1p-100f, 0x1p30f, 0x1p-100f, 0x1p-36f, true},     // denormal quotient: the numerator alone
       {0x1p30f, 0x1p30f, 0x1p-100f, 0x1p30f, true},
       {0x1p-110f, 0x1p-5f, 0x1p-110f, 0x1p-46f, false},  // tiny numerator: both
   };
@@ -212,7 +217,8 @@ TEST_P(DivisionTest, DigitsOfTwoOverPi) {
   EXPECT_EQ(far, D(Get64(8, 0)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Chips, DivisionTest, testing::Values(Arch::kGfx942, Arch::kGfx950), ChipName);
+INSTANTIATE_TEST_SUITE_P(Chips, DivisionTest, testing::Values(Arch::kGfx942, Arch::kGfx950),
+                         ChipName);
 
 }  // namespace
 }  // namespace lanewise::emulator

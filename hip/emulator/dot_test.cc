@@ -56,7 +56,8 @@ TEST_P(DotTest, Integers) {
                                    {"v_dot8c_i32_i4", 4}}) {
     Set(0, 0, 5);
     Run(std::string(name) + " v0, v1, v4");
-    EXPECT_EQ(Get(0, 0), static_cast<uint32_t>(Dot({0x80017f02u, 0x03fd04ffu, 5}, bits, true))) << name;
+    EXPECT_EQ(Get(0, 0), static_cast<uint32_t>(Dot({0x80017f02u, 0x03fd04ffu, 5}, bits, true)))
+        << name;
   }
 }
 
@@ -66,7 +67,8 @@ TEST_P(DotTest, Floats) {
     float (*value)(uint64_t bits);
   } const kTypes[] = {
       {"f16", [](uint64_t bits) { return F16::FromBits(static_cast<uint16_t>(bits)).ToFloat(); }},
-      {"bf16", [](uint64_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits << 16)); }}};
+      {"bf16",
+       [](uint64_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits << 16)); }}};
   auto inputs = Random(1 << 13, 17);
   for (Values& v : inputs) v = {v.a & 0xffffffffu, v.b & 0xffffffffu, v.c & 0xffffffffu};
   for (const auto& type : kTypes) {

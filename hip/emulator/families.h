@@ -38,10 +38,10 @@ void RegisterScalarCompare(Arch arch, HandlerTable& table);    // scalar_compare
 void RegisterScalarMasks(Arch arch, HandlerTable& table);      // scalar_masks.cc
 void RegisterScalarRegisters(Arch arch, HandlerTable& table);  // scalar_registers.cc
 void RegisterMatrix(Arch arch, HandlerTable& table);           // matrix.cc
-void RegisterLds(Arch arch, HandlerTable& table);           // lds_memory.cc
-void RegisterScalarMemory(Arch arch, HandlerTable& table);  // scalar_memory.cc
-void RegisterVectorAtomic(Arch arch, HandlerTable& table);  // vector_atomic.cc
-void RegisterVectorMemory(Arch arch, HandlerTable& table);  // vector_memory.cc
+void RegisterLds(Arch arch, HandlerTable& table);              // lds_memory.cc
+void RegisterScalarMemory(Arch arch, HandlerTable& table);     // scalar_memory.cc
+void RegisterVectorAtomic(Arch arch, HandlerTable& table);     // vector_atomic.cc
+void RegisterVectorMemory(Arch arch, HandlerTable& table);     // vector_memory.cc
 
 }  // namespace lanewise::emulator
 

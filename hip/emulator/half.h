@@ -62,8 +62,7 @@ inline Half RoundToHalf(float value) {
   float result = absolute > 65504.0f ? infinite : rounded;
   // The sum loses the sign of zero, and NaN and Inf pass by.
   result = exponent == 0x7f800000u ? value : result;
-  const uint32_t bits =
-      (std::bit_cast<uint32_t>(result) & 0x7fffffffu) | (word & 0x80000000u);
+  const uint32_t bits = (std::bit_cast<uint32_t>(result) & 0x7fffffffu) | (word & 0x80000000u);
   uint16_t half = EncodeHalf(std::bit_cast<float>(bits)).bits;
   const bool nan = (word & 0x7fffffffu) > 0x7f800000u;
   half = nan ? static_cast<uint16_t>(half | 0x200u) : half;
@@ -88,8 +87,7 @@ inline Half RoundToHalf(double value) {
   const double sane = special || beyond ? value : rounded;
   const auto narrow = static_cast<float>(sane);
   const uint32_t sign = static_cast<uint32_t>(word >> 32) & 0x80000000u;
-  return RoundToHalf(
-      std::bit_cast<float>((std::bit_cast<uint32_t>(narrow) & 0x7fffffffu) | sign));
+  return RoundToHalf(std::bit_cast<float>((std::bit_cast<uint32_t>(narrow) & 0x7fffffffu) | sign));
 }
 
 }  // namespace lanewise::emulator

@@ -133,7 +133,8 @@ struct Instruction {
   Operand src[6];
   Modifiers mod;
   MemoryFields mem;
-  int32_t imm = 0;  // SOPK and SOPP: simm16 (sign-extended); s_setreg_imm32: the literal is src[0]
+  int32_t imm =
+      0;  // SOPK and SOPP: simm16, sign-extended; SOPC: source 1's code (s_set_gpr_idx_on)
   const char* mnemonic = "";  // base mnemonic, e.g. "v_add_f32"; lives as long as the program
 };
 

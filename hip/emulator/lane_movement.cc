@@ -33,7 +33,8 @@ LaneWords ForwardPermute(const uint32_t address[kLanes], const uint32_t values[k
 int SwizzleSource(uint32_t offset, int lane) {
   const auto l = static_cast<uint32_t>(lane);
   if ((offset & 0x8000u) == 0) {
-    const uint32_t within = (((l & 31) & (offset & 31)) | ((offset >> 5) & 31)) ^ ((offset >> 10) & 31);
+    const uint32_t within =
+        (((l & 31) & (offset & 31)) | ((offset >> 5) & 31)) ^ ((offset >> 10) & 31);
     return static_cast<int>((l & 32) | within);
   }
   if ((offset & 0x4000u) != 0) {

@@ -4,7 +4,8 @@
 // has the instruction. The rest is, on both chips:
 //   i8: exact, cut to 32 bits.
 //   f64: one fused multiply-add for each k, ascending. blgp's bits negate A, B and C.
-//   f16 and bf16 shapes of 4 k (gfx942): the reference's step, with 4 products instead of 8; gfx950:
+//   f16 and bf16 shapes of 4 k (gfx942): the reference's step, with 4 products instead of 8;
+//   gfx950:
 //     as its other f16 and bf16 instructions.
 //   xf32: operands rounded to 11 significant bits (nearest-even), then one fused multiply-add for
 //     each k, ascending. NOT KNOWN of the hardware: a contract of this emulator.
@@ -56,8 +57,8 @@ template <Arch kArch>
 void Dense(const MatrixInstruction& instruction, Wave& wave, const Instruction& inst) {
   const MatrixShape shape = ShapeOf(instruction);
   const int bytes = ElementBytes(instruction.a);
-  const auto a = GatherA(wave, inst.src[0], shape, bytes,
-                         BroadcastA(shape, inst.mod.cbsz, inst.mod.abid));
+  const auto a =
+      GatherA(wave, inst.src[0], shape, bytes, BroadcastA(shape, inst.mod.cbsz, inst.mod.abid));
   const auto b = GatherB(wave, inst.src[1], shape, bytes, BroadcastB(inst.mod.blgp));
   auto c = GatherC32(wave, inst.src[2], shape);
   ExecuteReference<kArch>(instruction, Bytes(a), Bytes(b), c.data());
@@ -76,8 +77,8 @@ int NarrowBits(OperandFormat format) {
   }
 }
 
-// cbsz and blgp are the formats. A scaled instruction has two more sources, and op_sel and op_sel_hi
-// name their bytes.
+// cbsz and blgp are the formats. A scaled instruction has two more sources, and op_sel and
+// op_sel_hi name their bytes.
 void F8f6f4(const MatrixInstruction& instruction, Wave& wave, const Instruction& inst) {
   const MatrixShape shape = ShapeOf(instruction);
   const auto a_format = cdna4::F8f6f4Format(inst.mod.cbsz);
@@ -234,8 +235,7 @@ uint32_t Dot(OperandFormat a_format, OperandFormat b_format, const uint8_t* a, c
       left[i] = NumberAt(a_format, a, i);
       right[i] = NumberAt(b_format, b, i);
     }
-    const float sum =
-        cdna4::AddDot(a_format, b_format, left, right, k, 0, std::bit_cast<float>(c));
+    const float sum = cdna4::AddDot(a_format, b_format, left, right, k, 0, std::bit_cast<float>(c));
     return sum != sum ? kCanonicalNan : std::bit_cast<uint32_t>(sum);
   }
 }
@@ -273,8 +273,8 @@ void FourK(Wave& wave, const Instruction& inst) {
   ScatterD32(wave, inst.dst[0], kShape, c.data());
 }
 
-// The first bit of the index word: abid chooses an 8-bit (16-bit elements) or 16-bit part, cbsz other
-// than 0 means the first.
+// The first bit of the index word: abid chooses an 8-bit (16-bit elements) or 16-bit part, cbsz
+// other than 0 means the first.
 int FirstIndexBit(const Instruction& inst, int bytes) {
   if (inst.mod.cbsz != 0) return 0;
   return bytes == 2 ? 8 * (inst.mod.abid & 3) : 16 * (inst.mod.abid & 1);
@@ -284,8 +284,8 @@ template <Arch kArch, int kM, int kK, OperandFormat kA, OperandFormat kB>
 void Sparse(Wave& wave, const Instruction& inst) {
   constexpr MatrixShape kShape = {kM, kM, kK, 1};
   constexpr int kBytes = ElementBytes(kA);
-  const auto a = GatherSparseA(wave, inst.src[0], kShape, kBytes, inst.src[2],
-                               FirstIndexBit(inst, kBytes));
+  const auto a =
+      GatherSparseA(wave, inst.src[0], kShape, kBytes, inst.src[2], FirstIndexBit(inst, kBytes));
   const auto b = GatherB(wave, inst.src[1], kShape, kBytes, BroadcastB(0));
   auto c = GatherC32(wave, inst.dst[0], kShape);
   AddProducts<kArch>(kShape, kA, kB, a, b, c);
@@ -295,8 +295,7 @@ void Sparse(Wave& wave, const Instruction& inst) {
 template <int kM, int kK>
 void SparseInteger8(Wave& wave, const Instruction& inst) {
   constexpr MatrixShape kShape = {kM, kM, kK, 1};
-  const auto a =
-      GatherSparseA(wave, inst.src[0], kShape, 1, inst.src[2], FirstIndexBit(inst, 1));
+  const auto a = GatherSparseA(wave, inst.src[0], kShape, 1, inst.src[2], FirstIndexBit(inst, 1));
   const auto b = GatherB(wave, inst.src[1], kShape, 1, BroadcastB(0));
   auto c = GatherC32(wave, inst.dst[0], kShape);
   for (int i = 0; i < kM; ++i) {

@@ -58,9 +58,9 @@ std::vector<uint64_t> GatherC64(const Wave& wave, const Operand& c, const Matrix
 void ScatterD32(Wave& wave, const Operand& d, const MatrixShape& shape, const uint32_t* values);
 void ScatterD64(Wave& wave, const Operand& d, const MatrixShape& shape, const uint64_t* values);
 
-// The f8f6f4 instructions (16 x 16 x 128 and 32 x 32 x 64), one element to a byte. Elements of `bits`
-// 8: lane dim ((k / 16) % (64 / dim)) + i, byte 16 (k / (k of all lanes' first 16)) + k % 16;
-// 6 and 4: lane dim (k / 32) + i, element k % 32. A is [m][k], B [k][n]; dim = m or n.
+// The f8f6f4 instructions (16 x 16 x 128 and 32 x 32 x 64), one element to a byte. Elements of
+// `bits` 8: lane dim ((k / 16) % (64 / dim)) + i, byte 16 (k / (k of all lanes' first 16)) + k %
+// 16; 6 and 4: lane dim (k / 32) + i, element k % 32. A is [m][k], B [k][n]; dim = m or n.
 std::vector<uint8_t> GatherNarrowA(const Wave& wave, const Operand& a, const MatrixShape& shape,
                                    int bits);
 std::vector<uint8_t> GatherNarrowB(const Wave& wave, const Operand& b, const MatrixShape& shape,

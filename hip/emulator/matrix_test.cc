@@ -110,16 +110,20 @@ constexpr int kA = 16, kB = 32, kC = 64, kD = 128;
 
 std::string Registers(const char* file, int first, int count) {
   if (count == 1) return file + std::to_string(first);
-  return std::string(file) + "[" + std::to_string(first) + ":" + std::to_string(first + count - 1) + "]";
+  return std::string(file) + "[" + std::to_string(first) + ":" + std::to_string(first + count - 1) +
+         "]";
 }
 
 class MatrixTest : public InstructionTest {
  protected:
-  int Words(const Shape& shape) const { return shape.m * shape.k * shape.blocks / 64 * shape.bits / 32; }
+  int Words(const Shape& shape) const {
+    return shape.m * shape.k * shape.blocks / 64 * shape.bits / 32;
+  }
   int CWords(const Shape& shape) const {
     return shape.m * shape.m * shape.blocks / 64 * shape.wide;
   }
-  std::string Text(const Shape& shape, const std::string& suffix = "", const char* file = "v") const {
+  std::string Text(const Shape& shape, const std::string& suffix = "",
+                   const char* file = "v") const {
     return shape.name + " " + Registers(file, kD, CWords(shape)) + ", " +
            Registers("v", kA, Words(shape)) + ", " + Registers("v", kB, Words(shape)) + ", " +
            Registers(file, kC, CWords(shape)) + suffix;
@@ -161,7 +165,8 @@ class MatrixTest : public InstructionTest {
       for (int i = 0; i < shape.m; ++i) {
         for (int k = 0; k < shape.k; ++k) {
           Put(kA, shape.bits, shape.seats(block, i, k), Encode(shape, true, ValueOfA(block, i, k)));
-          Put(kB, shape.bits, shape.seats(block, i, k), Encode(shape, false, ValueOfB(block, i, k)));
+          Put(kB, shape.bits, shape.seats(block, i, k),
+              Encode(shape, false, ValueOfB(block, i, k)));
         }
       }
     }
@@ -196,8 +201,8 @@ class MatrixTest : public InstructionTest {
         int block, i, j;
         PlaceOfC(shape, lane, r, block, i, j);
         ASSERT_EQ(D(shape, row, lane, r), c(i, j) + product(block, i, j))
-            << shape.name << " block " << block << " row " << i << " column " << j << " lane " << lane
-            << " register " << r;
+            << shape.name << " block " << block << " row " << i << " column " << j << " lane "
+            << lane << " register " << r;
       }
     }
   }
@@ -214,7 +219,9 @@ TEST_P(MatrixTest, Layouts) {
     FillC(shape, kC);
     wave_->set_exec(0x123456789u);  // EXEC plays no part
     Run(Text(shape));
-    const auto product = [&](int block, int i, int j) { return Product(shape, block, block, i, j); };
+    const auto product = [&](int block, int i, int j) {
+      return Product(shape, block, block, i, j);
+    };
     ExpectD(shape, kD, product, [](int i, int j) { return 100 * i + j; });
     if (HasFailure()) return;
     // Accumulation registers, a constant for C, and D on top of C.
@@ -222,8 +229,8 @@ TEST_P(MatrixTest, Layouts) {
     Run(Text(shape, "", "a"));
     ExpectD(shape, kFirstAccumulator + kD, product, [](int i, int j) { return 100 * i + j; });
     const std::string d = Registers("v", kC, CWords(shape));
-    const std::string sources = ", " + Registers("v", kA, Words(shape)) + ", " +
-                                Registers("v", kB, Words(shape)) + ", ";
+    const std::string sources =
+        ", " + Registers("v", kA, Words(shape)) + ", " + Registers("v", kB, Words(shape)) + ", ";
     Run(shape.name + " " + d + sources + d);
     ExpectD(shape, kC, product, [](int i, int j) { return 100 * i + j; });
     Run(shape.name + " " + d + sources + (shape.integer ? "3" : "2.0"));
@@ -253,8 +260,10 @@ TEST_P(MatrixTest, RandomBitsMatchTheReference) {
         for (int i = 0; i < shape.m; ++i) {
           for (int k = 0; k < shape.k; ++k) {
             const uint64_t x = random(), y = random();
-            std::memcpy(&a[static_cast<size_t>((block * shape.m + i) * shape.k + k) * bytes], &x, bytes);
-            std::memcpy(&b[static_cast<size_t>((block * shape.k + k) * shape.m + i) * bytes], &y, bytes);
+            std::memcpy(&a[static_cast<size_t>((block * shape.m + i) * shape.k + k) * bytes], &x,
+                        bytes);
+            std::memcpy(&b[static_cast<size_t>((block * shape.k + k) * shape.m + i) * bytes], &y,
+                        bytes);
             const uint64_t mask = (uint64_t{1} << shape.bits) - 1;
             Put(kA, shape.bits, shape.seats(block, i, k), x & mask);
             Put(kB, shape.bits, shape.seats(block, i, k), y & mask);
@@ -300,12 +309,13 @@ TEST_P(MatrixTest, BroadcastsOfA) {
         Fill(shape);
         FillC(shape, kC);
         Run(Text(shape, " cbsz:" + std::to_string(cbsz) + " abid:" + std::to_string(abid)));
-        ExpectD(shape, kD,
-                [&](int block, int i, int j) {
-                  const int group = block / (1 << cbsz) * (1 << cbsz);
-                  return Product(shape, group + abid, block, i, j);
-                },
-                [](int i, int j) { return 100 * i + j; });
+        ExpectD(
+            shape, kD,
+            [&](int block, int i, int j) {
+              const int group = block / (1 << cbsz) * (1 << cbsz);
+              return Product(shape, group + abid, block, i, j);
+            },
+            [](int i, int j) { return 100 * i + j; });
         if (HasFailure()) return;
       }
     }
@@ -315,18 +325,18 @@ TEST_P(MatrixTest, BroadcastsOfA) {
 // blgp on 4 blocks of 16 columns, where each group of 16 lanes is a block of its own.
 TEST_P(MatrixTest, LaneGroupsOfB) {
   for (const Shape& shape : Shapes(IsGfx950())) {
-    if (shape.name != "v_mfma_f32_16x16x1_4b_f32" && shape.name != "v_mfma_f32_16x16x4_4b_f16") continue;
+    if (shape.name != "v_mfma_f32_16x16x1_4b_f32" && shape.name != "v_mfma_f32_16x16x4_4b_f16")
+      continue;
     const int kFrom[8][4] = {{0, 1, 2, 3}, {0, 1, 0, 1}, {2, 3, 2, 3}, {1, 2, 3, 0},
                              {0, 0, 0, 0}, {1, 1, 1, 1}, {2, 2, 2, 2}, {3, 3, 3, 3}};
     for (int blgp = 0; blgp < 8; ++blgp) {
       Fill(shape);
       FillC(shape, kC);
       Run(Text(shape, " blgp:" + std::to_string(blgp)));
-      ExpectD(shape, kD,
-              [&](int block, int i, int j) {
-                return Product(shape, block, kFrom[blgp][block], i, j);
-              },
-              [](int i, int j) { return 100 * i + j; });
+      ExpectD(
+          shape, kD,
+          [&](int block, int i, int j) { return Product(shape, block, kFrom[blgp][block], i, j); },
+          [](int i, int j) { return 100 * i + j; });
       if (HasFailure()) return;
     }
   }
@@ -341,9 +351,10 @@ TEST_P(MatrixTest, SignsOfDoubles) {
       const auto bit = [neg](int i) { return std::to_string((neg >> i) & 1); };
       Run(Text(shape, " neg:[" + bit(0) + "," + bit(1) + "," + bit(2) + "]"));
       const double sign = ((neg ^ (neg >> 1)) & 1) != 0 ? -1 : 1;
-      ExpectD(shape, kD,
-              [&](int block, int i, int j) { return sign * Product(shape, block, block, i, j); },
-              [&](int i, int j) { return ((neg & 4) != 0 ? -1.0 : 1.0) * (100 * i + j); });
+      ExpectD(
+          shape, kD,
+          [&](int block, int i, int j) { return sign * Product(shape, block, block, i, j); },
+          [&](int i, int j) { return ((neg & 4) != 0 ? -1.0 : 1.0) * (100 * i + j); });
       if (HasFailure()) return;
     }
   }
@@ -400,18 +411,21 @@ TEST_P(MatrixTest, Sparse) {
       }
       FillC(shape, kD);
       const int b_words = per_lane * test.bits / 32;
-      Run(test.name + " " + Registers("v", kD, CWords(shape)) + ", " + Registers("v", kA, b_words / 2) +
-          ", " + Registers("v", kB, b_words) + ", v60 abid:" + std::to_string(set));
-      ExpectD(shape, kD,
-              [&](int, int i, int j) {
-                int sum = 0;
-                for (int k = 0; k < test.k; ++k) {
-                  const int* there = pair(i, k / 4);
-                  if (k % 4 == there[0] || k % 4 == there[1]) sum += ValueOfA(0, i, k) * ValueOfB(0, j, k);
-                }
-                return sum;
-              },
-              [](int i, int j) { return 100 * i + j; });
+      Run(test.name + " " + Registers("v", kD, CWords(shape)) + ", " +
+          Registers("v", kA, b_words / 2) + ", " + Registers("v", kB, b_words) +
+          ", v60 abid:" + std::to_string(set));
+      ExpectD(
+          shape, kD,
+          [&](int, int i, int j) {
+            int sum = 0;
+            for (int k = 0; k < test.k; ++k) {
+              const int* there = pair(i, k / 4);
+              if (k % 4 == there[0] || k % 4 == there[1])
+                sum += ValueOfA(0, i, k) * ValueOfB(0, j, k);
+            }
+            return sum;
+          },
+          [](int i, int j) { return 100 * i + j; });
       if (HasFailure()) return;
     }
   }
@@ -442,9 +456,9 @@ TEST_P(MatrixTest, FormatsByModifier) {
         // FACTS: 8 bits: lane m ((k / 16) % (64 / m)) + i, byte 16 (k / (1024 / m)) + k % 16;
         // 6 and 4: lane m (k / 32) + i, element k % 32.
         const auto put = [&](int row, int bits, int outer, int k, uint32_t code) {
-          const Seat seat = bits == 8 ? Seat{m * ((k / 16) % (64 / m)) + outer,
-                                             16 * (k / (1024 / m)) + k % 16}
-                                      : Seat{m * (k / 32) + outer, k % 32};
+          const Seat seat =
+              bits == 8 ? Seat{m * ((k / 16) % (64 / m)) + outer, 16 * (k / (1024 / m)) + k % 16}
+                        : Seat{m * (k / 32) + outer, k % 32};
           const int bit = bits * seat.position;
           uint64_t pair = wave_->vector[row + bit / 32][seat.lane] |
                           static_cast<uint64_t>(wave_->vector[row + bit / 32 + 1][seat.lane]) << 32;
@@ -455,19 +469,23 @@ TEST_P(MatrixTest, FormatsByModifier) {
         };
         for (int i = 0; i < m; ++i) {
           for (int k = 0; k < k_size; ++k) {
-            put(kA, kNarrow[a_format].bits, i, k, kNarrow[a_format].encode(static_cast<float>(ValueOfA(0, i, k))));
-            put(kB, kNarrow[b_format].bits, i, k, kNarrow[b_format].encode(static_cast<float>(ValueOfB(0, i, k))));
+            put(kA, kNarrow[a_format].bits, i, k,
+                kNarrow[a_format].encode(static_cast<float>(ValueOfA(0, i, k))));
+            put(kB, kNarrow[b_format].bits, i, k,
+                kNarrow[b_format].encode(static_cast<float>(ValueOfB(0, i, k))));
           }
         }
         FillC(shape, kC);
-        const std::string operands =
-            Registers("v", kD, CWords(shape)) + ", " + Registers("v", kA, kNarrow[a_format].bits) + ", " +
-            Registers("v", kB, kNarrow[b_format].bits) + ", " + Registers("v", kC, CWords(shape));
+        const std::string operands = Registers("v", kD, CWords(shape)) + ", " +
+                                     Registers("v", kA, kNarrow[a_format].bits) + ", " +
+                                     Registers("v", kB, kNarrow[b_format].bits) + ", " +
+                                     Registers("v", kC, CWords(shape));
         const std::string formats =
             " cbsz:" + std::to_string(a_format) + " blgp:" + std::to_string(b_format);
         Run("v_mfma_f32_" + shape_name + "_f8f6f4 " + operands + formats);
-        ExpectD(shape, kD, [&](int, int i, int j) { return Product(shape, 0, 0, i, j); },
-                [](int i, int j) { return 100 * i + j; });
+        ExpectD(
+            shape, kD, [&](int, int i, int j) { return Product(shape, 0, 0, i, j); },
+            [](int i, int j) { return 100 * i + j; });
         if (HasFailure()) return;
 
         // Scales: block b of row i in lane m b + i, byte chosen by op_sel.
@@ -476,22 +494,25 @@ TEST_P(MatrixTest, FormatsByModifier) {
           const auto b_scale = [](int j, int block) { return 127 + (2 * j + block) % 2; };
           for (int lane = 0; lane < m * k_size / 32; ++lane) {
             const uint32_t others = 0xffffffffu & ~(0xffu << (8 * byte));  // NaN, if read
-            Set(50, lane, others | static_cast<uint32_t>(a_scale(lane % m, lane / m)) << (8 * byte));
-            Set(51, lane, others | static_cast<uint32_t>(b_scale(lane % m, lane / m)) << (8 * byte));
+            Set(50, lane,
+                others | static_cast<uint32_t>(a_scale(lane % m, lane / m)) << (8 * byte));
+            Set(51, lane,
+                others | static_cast<uint32_t>(b_scale(lane % m, lane / m)) << (8 * byte));
           }
           const std::string low = std::to_string(byte & 1), high = std::to_string(byte >> 1);
-          Run("v_mfma_scale_f32_" + shape_name + "_f8f6f4 " + operands + ", v50, v51 op_sel:[" + low +
-              "," + low + ",0] op_sel_hi:[" + high + "," + high + ",0]" + formats);
-          ExpectD(shape, kD,
-                  [&](int, int i, int j) {
-                    double sum = 0;
-                    for (int k = 0; k < k_size; ++k) {
-                      sum += std::ldexp(ValueOfA(0, i, k) * ValueOfB(0, j, k),
-                                        a_scale(i, k / 32) + b_scale(j, k / 32) - 254);
-                    }
-                    return sum;
-                  },
-                  [](int i, int j) { return 100 * i + j; });
+          Run("v_mfma_scale_f32_" + shape_name + "_f8f6f4 " + operands + ", v50, v51 op_sel:[" +
+              low + "," + low + ",0] op_sel_hi:[" + high + "," + high + ",0]" + formats);
+          ExpectD(
+              shape, kD,
+              [&](int, int i, int j) {
+                double sum = 0;
+                for (int k = 0; k < k_size; ++k) {
+                  sum += std::ldexp(ValueOfA(0, i, k) * ValueOfB(0, j, k),
+                                    a_scale(i, k / 32) + b_scale(j, k / 32) - 254);
+                }
+                return sum;
+              },
+              [](int i, int j) { return 100 * i + j; });
           if (HasFailure()) return;
         }
       }
@@ -499,7 +520,8 @@ TEST_P(MatrixTest, FormatsByModifier) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Chips, MatrixTest, testing::Values(Arch::kGfx942, Arch::kGfx950), ChipName);
+INSTANTIATE_TEST_SUITE_P(Chips, MatrixTest, testing::Values(Arch::kGfx942, Arch::kGfx950),
+                         ChipName);
 
 }  // namespace
 }  // namespace lanewise::emulator

@@ -3,10 +3,10 @@
 
 // The ISA's minima and maxima of floating-point values.
 //
-// min and max: a number wins over NaN, -0 is below +0. In IEEE mode a signaling NaN comes out, quiet.
-// minimum and maximum (gfx950): NaN wins over numbers.
-// med3: the middle one of three; with a NaN among them min3.
-// They are written without branches, so that loops over lanes become vector instructions.
+// min and max: a number wins over NaN, -0 is below +0. In IEEE mode a signaling NaN comes out,
+// quiet. minimum and maximum (gfx950): NaN wins over numbers. med3: the middle one of three; with a
+// NaN among them min3. They are written without branches, so that loops over lanes become vector
+// instructions.
 
 #include <bit>
 #include <cstdint>
@@ -17,13 +17,11 @@ namespace lanewise::emulator {
 template <typename Float>
 struct MinMax {
   using Bits = std::conditional_t<sizeof(Float) == 8, uint64_t, uint32_t>;
-  static constexpr Bits kQuietBit = sizeof(Float) == 8 ? Bits{1} << (sizeof(Float) == 8 ? 51 : 0)
-                                                       : Bits{1} << 22;
+  static constexpr Bits kQuietBit =
+      sizeof(Float) == 8 ? Bits{1} << (sizeof(Float) == 8 ? 51 : 0) : Bits{1} << 22;
 
   static bool IsNan(Float a) { return a != a; }
-  static bool IsSignaling(Float a) {
-    return IsNan(a) && (std::bit_cast<Bits>(a) & kQuietBit) == 0;
-  }
+  static bool IsSignaling(Float a) { return IsNan(a) && (std::bit_cast<Bits>(a) & kQuietBit) == 0; }
   static Float Quiet(Float a) { return std::bit_cast<Float>(std::bit_cast<Bits>(a) | kQuietBit); }
 
   template <bool kIeee>

@@ -4,9 +4,9 @@
 // Conversions between doubles, which hold every operand of these instructions exactly, and the
 // element formats of formats/, as the hardware's conversion instructions round and saturate.
 //
-// Formats with NaN (fp8, bf8, f16, bf16): beyond the largest number a value becomes Inf, or NaN where
-// the format has no Inf; with MODE.FP16_OVFL the largest number (fp8 and bf8). Formats without (fp4,
-// fp6, bf6): the largest number of the value's sign, also for NaN.
+// Formats with NaN (fp8, bf8, f16, bf16): beyond the largest number a value becomes Inf, or NaN
+// where the format has no Inf; with MODE.FP16_OVFL the largest number (fp8 and bf8). Formats
+// without (fp4, fp6, bf6): the largest number of the value's sign, also for NaN.
 
 #include <array>
 #include <bit>
@@ -50,9 +50,9 @@ uint32_t EncodeNearest(double value, const Mode& mode) {
   return Format::FromDouble(value, OverflowOf<Format>(mode)).bits();
 }
 
-// Stochastic rounding of a value with kSourceMantissa bits behind its leading one. The bits that the
-// format drops (subnormals: after aligning them, cut to the source's width) and the upper bits of
-// the seed, as many as the mantissas' difference, are added: a carry rounds away from zero.
+// Stochastic rounding of a value with kSourceMantissa bits behind its leading one. The bits that
+// the format drops (subnormals: after aligning them, cut to the source's width) and the upper bits
+// of the seed, as many as the mantissas' difference, are added: a carry rounds away from zero.
 template <class Format, int kSourceMantissa>
 uint32_t EncodeStochastic(double value, uint32_t seed, const Mode& mode) {
   constexpr int kDropped = kSourceMantissa - Format::kMantissaBits;
@@ -64,8 +64,8 @@ uint32_t EncodeStochastic(double value, uint32_t seed, const Mode& mode) {
   if (field == 0x7ff || value == 0) return EncodeNearest<Format>(value, mode);
   const int exponent = field - 1023;
   const int below = exponent < kMinExponent ? kMinExponent - exponent : 0;
-  uint64_t significand = ((bits & 0xfffffffffffffu) >> (52 - kSourceMantissa)) |
-                         uint64_t{1} << kSourceMantissa;
+  uint64_t significand =
+      ((bits & 0xfffffffffffffu) >> (52 - kSourceMantissa)) | uint64_t{1} << kSourceMantissa;
   significand = below < 64 ? significand >> below : 0;
   const uint64_t units = (significand + (seed >> (32 - kDropped))) >> kDropped;
   // Codes ascend with the numbers, so a carry needs no care.

@@ -13,7 +13,9 @@ namespace lanewise::emulator {
 namespace {
 
 uint16_t Low16(uint32_t value) { return static_cast<uint16_t>(value); }
-uint16_t ClampU(int64_t value) { return static_cast<uint16_t>(std::clamp<int64_t>(value, 0, 0xffff)); }
+uint16_t ClampU(int64_t value) {
+  return static_cast<uint16_t>(std::clamp<int64_t>(value, 0, 0xffff));
+}
 int16_t ClampI(int64_t value) {
   return static_cast<int16_t>(std::clamp<int64_t>(value, -0x8000, 0x7fff));
 }

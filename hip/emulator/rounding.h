@@ -15,10 +15,12 @@ namespace lanewise::emulator {
 class RoundingScope {
  public:
   RoundingScope(const Mode& mode, LaneType type) {
-    if ((mode.bits & 0xf) != 0) [[unlikely]] Set(FieldOf(mode, type));
+    if ((mode.bits & 0xf) != 0) [[unlikely]]
+      Set(FieldOf(mode, type));
   }
   ~RoundingScope() {
-    if (changed_) [[unlikely]] std::fesetround(FE_TONEAREST);
+    if (changed_) [[unlikely]]
+      std::fesetround(FE_TONEAREST);
   }
   RoundingScope(const RoundingScope&) = delete;
   RoundingScope& operator=(const RoundingScope&) = delete;
@@ -26,10 +28,13 @@ class RoundingScope {
  private:
   static int FieldOf(const Mode& mode, LaneType type) {
     switch (type) {
-      case LaneType::kF32: return mode.round_f32();
+      case LaneType::kF32:
+        return mode.round_f32();
       case LaneType::kF16:
-      case LaneType::kF64: return mode.round_f16_f64();
-      default: return 0;
+      case LaneType::kF64:
+        return mode.round_f16_f64();
+      default:
+        return 0;
     }
   }
   void Set(int field) {

@@ -1,5 +1,6 @@
 #include "hip/emulator/run_arguments.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -54,6 +55,11 @@ absl::StatusOr<std::vector<uint8_t>> ReadFile(const std::string& path) {
   return bytes;
 }
 
+RunArguments::Buffer::Buffer(std::string its_word, size_t size)
+    : word(std::move(its_word)), pages(size / sizeof(Page) + 1) {
+  bytes = {pages[0].bytes, size};
+}
+
 absl::StatusOr<RunArguments> RunArguments::Parse(const std::vector<std::string>& words,
                                                  const Kernel& kernel) {
   std::vector<const KernelArgument*> wanted;
@@ -79,8 +85,7 @@ absl::Status RunArguments::Add(const std::string& word, const KernelArgument& ar
   const std::string rest = word.substr(colon + 1);
   std::vector<uint8_t> value;
   if (kind == "in" || kind == "out" || kind == "inout") {
-    auto buffer = std::make_unique<Buffer>();
-    buffer->word = word;
+    std::unique_ptr<Buffer> buffer;
     const size_t split = rest.rfind(':');
     if (kind != "in" && split == std::string::npos) {
       return BadWord(word,
@@ -91,13 +96,15 @@ absl::Status RunArguments::Add(const std::string& word, const KernelArgument& ar
       if (!absl::SimpleAtoi(rest.substr(split + 1), &size) || size < 0 || size > kMaxBuffer) {
         return BadWord(word, "no number of bytes");
       }
+      buffer = std::make_unique<Buffer>(word, static_cast<size_t>(size));
       buffer->output = rest.substr(0, split);
-      buffer->bytes.assign(static_cast<size_t>(size), kPoison);
+      std::fill(buffer->bytes.begin(), buffer->bytes.end(), kPoison);
     } else {
       absl::StatusOr<std::vector<uint8_t>> bytes =
           ReadFile(kind == "in" ? rest : rest.substr(0, split));
       if (!bytes.ok()) return bytes.status();
-      buffer->bytes = *std::move(bytes);
+      buffer = std::make_unique<Buffer>(word, bytes->size());
+      std::copy(bytes->begin(), bytes->end(), buffer->bytes.begin());
       if (kind == "inout") buffer->output = rest.substr(split + 1);
     }
     value = Bytes(reinterpret_cast<uint64_t>(buffer->bytes.data()));

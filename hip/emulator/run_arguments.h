@@ -30,9 +30,14 @@ class RunArguments {
   absl::Status WriteOutputs() const;
 
  private:
+  struct alignas(4096) Page {
+    uint8_t bytes[4096];
+  };
   struct Buffer {
+    Buffer(std::string word, size_t size);
     std::string word;
-    std::vector<uint8_t> bytes;
+    std::vector<Page> pages;  // what `bytes` lies in, aligned so that counters do not vary
+    std::span<uint8_t> bytes;
     std::string output;  // empty for in
   };
   absl::Status Add(const std::string& word, const KernelArgument& argument);

@@ -38,9 +38,7 @@ struct Word {
     return NonZero<T>(static_cast<T>(a >> (b % kBits)));
   }
 
-  static T FieldMask(uint32_t a, uint32_t b) {
-    return ((T{1} << (a % kBits)) - 1) << (b % kBits);
-  }
+  static T FieldMask(uint32_t a, uint32_t b) { return ((T{1} << (a % kBits)) - 1) << (b % kBits); }
   // b: the offset in its low 5 (6) bits, the width in bits 22..16; a width of the word's or more
   // means everything above the offset.
   static WithScc<T> FieldU(T a, uint32_t b) {
@@ -72,9 +70,7 @@ struct Word {
   static int32_t FirstOne(T a) { return a == 0 ? -1 : std::countr_zero(a); }
   static int32_t FirstZero(T a) { return FirstOne(static_cast<T>(~a)); }
   static int32_t FirstHighOne(T a) { return a == 0 ? -1 : std::countl_zero(a); }
-  static int32_t FirstUnlikeSign(Signed a) {
-    return FirstHighOne(static_cast<T>(a < 0 ? ~a : a));
-  }
+  static int32_t FirstUnlikeSign(Signed a) { return FirstHighOne(static_cast<T>(a < 0 ? ~a : a)); }
 };
 
 using W32 = Word<uint32_t>;

@@ -37,7 +37,9 @@ U SubBorrow(uint32_t a, uint32_t b, Scc borrow) {
 }
 
 uint32_t MulI32(uint32_t a, uint32_t b) { return a * b; }
-uint32_t MulHighU32(uint32_t a, uint32_t b) { return static_cast<uint32_t>((uint64_t{a} * b) >> 32); }
+uint32_t MulHighU32(uint32_t a, uint32_t b) {
+  return static_cast<uint32_t>((uint64_t{a} * b) >> 32);
+}
 uint32_t MulHighI32(int32_t a, int32_t b) {
   return static_cast<uint32_t>(static_cast<uint64_t>(int64_t{a} * b) >> 32);
 }

@@ -13,8 +13,8 @@ namespace {
 // Registers that s_getreg and s_setreg name.
 enum : uint32_t { kModeRegister = 1, kStatus = 2, kTrapStatus = 3, kHardwareId = 4, kXccId = 20 };
 
-// A part of a hardware register: id in bits 5..0 of the constant, first bit in 10..6, width less one
-// in 15..11.
+// A part of a hardware register: id in bits 5..0 of the constant, first bit in 10..6, width less
+// one in 15..11.
 struct RegisterPart {
   uint32_t id;
   uint32_t offset;

@@ -1,5 +1,5 @@
-// gfx950's conversions with a scale, v_cvt_scalef32_*: between float, half or bf16 and fp8, bf8, fp4,
-// fp6 or bf6, one, two or 32 elements a lane.
+// gfx950's conversions with a scale, v_cvt_scalef32_*: between float, half or bf16 and fp8, bf8,
+// fp4, fp6 or bf6, one, two or 32 elements a lane.
 //
 // The scale is 2^(E - 127), E being the exponent field of a float operand; E = 255 makes every
 // result NaN (formats without NaN: their largest number). Up: element * scale, rounded once to
@@ -36,9 +36,7 @@ struct WideF32 {
 struct WideF16 {
   static constexpr int kBits = 16;
   static constexpr int kMantissa = 10;
-  static double Value(uint32_t bits) {
-    return double{ToFloat(Half{static_cast<uint16_t>(bits)})};
-  }
+  static double Value(uint32_t bits) { return double{ToFloat(Half{static_cast<uint16_t>(bits)})}; }
   static uint32_t Encode(double value) { return RoundToHalf(value).bits; }
 };
 struct WideBf16 {

@@ -100,7 +100,8 @@ uint32_t RandomStep(uint32_t a) { return (a << 1) ^ ((a >> 31) != 0 ? 0xc5u : 0u
 // v_bitop3 has its truth table where other instructions of its encoding have their modifiers. Bit i
 // of the table is the result for a, b, c = bits 2, 1, 0 of i.
 uint32_t BitOp3(uint32_t a, uint32_t b, uint32_t c, const Instruction& inst) {
-  const uint32_t table = static_cast<uint32_t>(inst.mod.omod << 6 | inst.mod.abs << 3 | inst.mod.neg);
+  const uint32_t table =
+      static_cast<uint32_t>(inst.mod.omod << 6 | inst.mod.abs << 3 | inst.mod.neg);
   uint32_t result = 0;
   for (uint32_t minterm = 0; minterm < 8; ++minterm) {
     const uint32_t match = ((minterm & 4) != 0 ? a : ~a) & ((minterm & 2) != 0 ? b : ~b) &

@@ -58,8 +58,8 @@ bool IsOfClass(uint64_t bits, uint32_t classes) {
   const uint64_t exponent = (bits >> kMantissaBits) & kTop;
   const uint64_t mantissa = bits & ((uint64_t{1} << kMantissaBits) - 1);
   const bool quiet = (mantissa >> (kMantissaBits - 1)) != 0;
-  const uint32_t special =
-      mantissa != 0 ? (quiet ? kQuietNan : kSignalingNan) : (negative ? kNegativeInf : kPositiveInf);
+  const uint32_t special = mantissa != 0 ? (quiet ? kQuietNan : kSignalingNan)
+                                         : (negative ? kNegativeInf : kPositiveInf);
   const uint32_t small = mantissa != 0 ? (negative ? kNegativeDenormal : kPositiveDenormal)
                                        : (negative ? kNegativeZero : kPositiveZero);
   const uint32_t normal = negative ? kNegativeNormal : kPositiveNormal;

@@ -77,7 +77,9 @@ uint64_t ProductU24(uint32_t a, uint32_t b) { return uint64_t{Low24(a)} * Low24(
 int64_t ProductI24(uint32_t a, uint32_t b) { return int64_t{Signed24(a)} * Signed24(b); }
 
 uint32_t MulU24(uint32_t a, uint32_t b) { return Low24(a) * Low24(b); }
-uint32_t MulHighU24(uint32_t a, uint32_t b) { return static_cast<uint32_t>(ProductU24(a, b) >> 32); }
+uint32_t MulHighU24(uint32_t a, uint32_t b) {
+  return static_cast<uint32_t>(ProductU24(a, b) >> 32);
+}
 uint32_t MulI24(uint32_t a, uint32_t b) {
   return static_cast<uint32_t>(Signed24(a)) * static_cast<uint32_t>(Signed24(b));
 }

@@ -11,7 +11,9 @@ namespace lanewise::emulator {
 namespace {
 
 uint16_t Low16(uint32_t value) { return static_cast<uint16_t>(value); }
-uint16_t ClampU(int64_t value) { return Low16(static_cast<uint32_t>(std::clamp<int64_t>(value, 0, 0xffff))); }
+uint16_t ClampU(int64_t value) {
+  return Low16(static_cast<uint32_t>(std::clamp<int64_t>(value, 0, 0xffff)));
+}
 int16_t ClampI(int64_t value) {
   return static_cast<int16_t>(std::clamp<int64_t>(value, -0x8000, 0x7fff));
 }
@@ -39,8 +41,7 @@ uint32_t MadWideClampedU(uint16_t a, uint16_t b, uint32_t c) {
   return static_cast<uint32_t>(std::min<uint64_t>(uint64_t{a} * b + c, 0xffffffffu));
 }
 uint32_t MadWideClampedI(int16_t a, int16_t b, int32_t c) {
-  return static_cast<uint32_t>(
-      std::clamp<int64_t>(int64_t{a} * b + c, INT32_MIN, INT32_MAX));
+  return static_cast<uint32_t>(std::clamp<int64_t>(int64_t{a} * b + c, INT32_MIN, INT32_MAX));
 }
 
 uint16_t ShiftLeftRev(uint16_t a, uint16_t b) { return Low16(uint32_t{b} << (a & 15)); }

@@ -143,7 +143,8 @@ inline void ForAllLanes(const Wave& wave, const Instruction& inst, std::index_se
 #pragma GCC ivdep
 #endif
   for (int lane = 0; lane < kLanes; ++lane) {
-    store(lane, kOp(Argument<std::tuple_element_t<kIndex, Args>, kIndex>(rows, wave, inst, lane)...));
+    store(lane,
+          kOp(Argument<std::tuple_element_t<kIndex, Args>, kIndex>(rows, wave, inst, lane)...));
   }
 }
 

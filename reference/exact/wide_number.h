@@ -80,7 +80,7 @@ class WideNumber {
     WideNumber result = *this;
     for (int bit = kLowestBit; bit < exponent; bit += 64) {
       const std::size_t word = static_cast<std::size_t>(bit - kLowestBit) / 64;
-      const int cleared = exponent - bit;
+      const auto cleared = static_cast<unsigned>(exponent - bit);
       result.words_[word] = cleared >= 64 ? 0 : result.words_[word] >> cleared << cleared;
     }
     return result;

@@ -18,8 +18,11 @@ Bytes Columns(const Bytes& rows, std::int64_t first, std::int64_t count) {
   return rows.slice(Shape{0, first}, Shape{rows.dimension(0), count});
 }
 
-// The two byte runs of every row or tile, one after the other.
-Bytes Beside(const Bytes& head, const Bytes& tail) { return head.concatenate(tail, 1); }
+// The two byte runs of every row or tile, one after the other. The first may be empty.
+Bytes Beside(const Bytes& head, const Bytes& tail) {
+  if (head.size() == 0) return tail;
+  return head.concatenate(tail, 1);
+}
 
 // [rows, bytes] in and out; bytes is a multiple of 32.
 Bytes LaneMajor(const Bytes& w, Way way) {
@@ -98,24 +101,28 @@ std::int64_t Fp4DropNegativeZero(Tensor<std::uint8_t, kRank>* w) {
 template <int kRank>
 absl::StatusOr<Tensor<std::uint8_t, kRank>> Fp4LaneMajor(const Tensor<std::uint8_t, kRank>& w) {
   if (absl::Status status = RequireMultiple(w, "w", -1, 32); !status.ok()) return status;
+  if (w.size() == 0) return w;
   return Reshaped(LaneMajor(AsRows(w), Way::kForward), w.dimensions());
 }
 
 template <int kRank>
 absl::StatusOr<Tensor<std::uint8_t, kRank>> UndoFp4LaneMajor(const Tensor<std::uint8_t, kRank>& w) {
   if (absl::Status status = RequireMultiple(w, "w", -1, 32); !status.ok()) return status;
+  if (w.size() == 0) return w;
   return Reshaped(LaneMajor(AsRows(w), Way::kBack), w.dimensions());
 }
 
 template <int kRank>
 absl::StatusOr<Tensor<std::uint8_t, kRank>> Fp4TileMajor(const Tensor<std::uint8_t, kRank>& w) {
   if (absl::Status status = CheckTiles(w); !status.ok()) return status;
+  if (w.size() == 0) return w;
   return Reshaped(TileMajor(AsRows(w)), w.dimensions());
 }
 
 template <int kRank>
 absl::StatusOr<Tensor<std::uint8_t, kRank>> UndoFp4TileMajor(const Tensor<std::uint8_t, kRank>& w) {
   if (absl::Status status = CheckTiles(w); !status.ok()) return status;
+  if (w.size() == 0) return w;
   const Bytes rows = AsRows(w);
   const Bytes tiles = Reshaped(rows, Shape{rows.dimension(0) / 16, 16 * rows.dimension(1)});
   return Reshaped(UndoTileMajor(tiles), w.dimensions());

@@ -70,7 +70,7 @@ struct Unusual {
   bool infinity[2] = {false, false};  // by sign
 
   void AddInfinity(bool negative) { infinity[negative] = true; }
-  bool any() const { return nan || infinity[0] || infinity[1]; }
+  bool Any() const { return nan || infinity[0] || infinity[1]; }
   std::uint32_t Result() const {
     if (nan || (infinity[0] && infinity[1])) return kCanonicalNan;
     return infinity[0] ? 0x7F800000 : 0xFF800000;
@@ -131,7 +131,7 @@ std::uint32_t AddToC(std::int32_t sum, int top, std::uint32_t c) {
 
   // floor(log2|s|) = e - 32 + bits - 1; what lies more than 31 below it, or below 2^-157, is
   // dropped.
-  const int bits = std::bit_width(static_cast<std::uint64_t>(s < 0 ? -s : s));
+  const int bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(s < 0 ? -s : s)));
   const int drop = std::max({bits - 32, -125 - e, 0});
   // At most 33 bits are left and the exponent is far inside double's range, so the one rounding is
   // the conversion to float: nearest-even, subnormals and overflow included.
@@ -147,7 +147,7 @@ void StepOf16BitOperands(const Operands<kWidth>& in, std::uint32_t* accumulators
   for (int j = 0; j < kWidth; ++j) {
     const std::uint32_t c = accumulators[j];
     if (products.top[j] >= kUnusualExponent || !IsFinite(c)) {
-      if (const Unusual unusual = FindUnusual(in, j, c); unusual.any()) {
+      if (const Unusual unusual = FindUnusual(in, j, c); unusual.Any()) {
         accumulators[j] = unusual.Result();
         continue;
       }
@@ -167,7 +167,7 @@ void StepOf8BitOperands(const Operands<kWidth>& in, std::uint32_t* accumulators)
     const std::uint32_t c = accumulators[j];
     const int top = std::max(even.top[j], odd.top[j]);
     if (top >= kUnusualExponent || !IsFinite(c)) {
-      if (const Unusual unusual = FindUnusual(in, j, c); unusual.any()) {
+      if (const Unusual unusual = FindUnusual(in, j, c); unusual.Any()) {
         accumulators[j] = unusual.Result();
         continue;
       }
@@ -219,12 +219,12 @@ void Step(OperandFormat format, const Operands<kWidth>& in, std::uint32_t* accum
 // One block of a float32 instruction, whose operands need no decoding.
 void ExecuteFloats(const MatrixInstruction& instruction, const unsigned char* a,
                    const unsigned char* b, const std::uint32_t* c, std::uint32_t* d) {
-  const int n = instruction.n;
-  const int k_count = instruction.k;
-  for (int row = 0; row < instruction.m; ++row) {
-    for (int column = 0; column < n; ++column) {
+  const std::int64_t n = instruction.n;
+  const std::int64_t k_count = instruction.k;
+  for (std::int64_t row = 0; row < instruction.m; ++row) {
+    for (std::int64_t column = 0; column < n; ++column) {
       std::uint32_t accumulator = c[row * n + column];
-      for (int k = 0; k < k_count; ++k) {
+      for (std::int64_t k = 0; k < k_count; ++k) {
         accumulator =
             FusedMultiplyAdd(ValueAt(OperandFormat::kF32, a, row * k_count + k),
                              ValueAt(OperandFormat::kF32, b, k * n + column), accumulator);
@@ -272,13 +272,15 @@ void Execute(const MatrixInstruction& instruction, const void* a, const void* b,
              const std::uint32_t* c, std::uint32_t* d) {
   const auto* a_block = static_cast<const unsigned char*>(a);
   const auto* b_block = static_cast<const unsigned char*>(b);
+  const std::int64_t m = instruction.m;
+  const std::int64_t n = instruction.n;
   for (int block = 0; block < instruction.blocks; ++block) {
     const bool floats = instruction.a == OperandFormat::kF32;
     (floats ? ExecuteFloats : ExecuteBlock)(instruction, a_block, b_block, c, d);
-    a_block += instruction.m * instruction.k * ElementBytes(instruction.a);
-    b_block += instruction.k * instruction.n * ElementBytes(instruction.b);
-    c += instruction.m * instruction.n;
-    d += instruction.m * instruction.n;
+    a_block += m * instruction.k * ElementBytes(instruction.a);
+    b_block += n * instruction.k * ElementBytes(instruction.b);
+    c += m * n;
+    d += m * n;
   }
 }
 

@@ -103,8 +103,8 @@ TEST_P(Cdna3Instruction, ChainsAsItsEntryPointsSay) {
         part.a.push_back(operands.a[row * chain.k + link * single.k + k]);
       }
     }
-    const auto first = operands.b.begin() + link * single.k * single.n;
-    part.b.assign(first, first + single.k * single.n);
+    const auto first = operands.b.begin() + std::int64_t{link} * single.k * single.n;
+    part.b.assign(first, first + std::int64_t{single.k} * single.n);
     expected = Execute(single, part);
   }
 
@@ -174,7 +174,7 @@ std::uint32_t SumOfBf8(const std::vector<float>& values, double c) {
   return SumOf<E5m2Fnuz>(OperandFormat::kE5m2Fnuz, values, c);
 }
 
-const float kInf = std::numeric_limits<float>::infinity();
+constexpr float kInf = std::numeric_limits<float>::infinity();
 
 // By hand, from the formulas. -1.5 2^-25 beside 1 is truncated to 0 (TZ at 2^-24); rounding the
 // exact sum would give 1 - 2^-24.

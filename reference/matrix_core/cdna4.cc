@@ -16,7 +16,7 @@ namespace lanewise::cdna4 {
 namespace {
 
 // Columns that are worked on together.
-constexpr int kPanelWidth = 16;
+constexpr std::int64_t kPanelWidth = 16;
 constexpr std::uint8_t kScaleOne = 127;
 constexpr std::uint8_t kScaleNan = 255;
 
@@ -65,17 +65,19 @@ struct ExponentRange {
 // Whether any sum of k products of numbers in these ranges is exact in double: all are multiples of
 // 2^(low - fraction_bits), `fraction_bits` those of both formats together, each is below 2^(high +
 // 2), so every partial sum is below k 2^(high + 2) and needs the bits between.
-bool SumIsExact(const ExponentRange& a, const ExponentRange& b, int fraction_bits, int k) {
+bool SumIsExact(const ExponentRange& a, const ExponentRange& b, int fraction_bits, std::int64_t k) {
   const int low = a.low + b.low - fraction_bits;
-  const int high = a.high + b.high + 2 + std::bit_width(static_cast<unsigned>(k - 1));
+  const int high =
+      a.high + b.high + 2 + static_cast<int>(std::bit_width(static_cast<std::uint64_t>(k - 1)));
   return high - low <= 53;
 }
 
 // The same sum where double does not hold it.
-float AddExactDot(const float* a, const float* b, int b_stride, int k, int exponent, float c) {
+float AddExactDot(const float* a, const float* b, std::int64_t b_stride, std::int64_t k,
+                  int exponent, float c) {
   ExactAccumulator sum;
   sum.AddDouble(c);
-  for (int i = 0; i < k; ++i) {
+  for (std::int64_t i = 0; i < k; ++i) {
     sum.AddDouble(static_cast<double>(a[i]) * b[i * b_stride], exponent);
   }
   return sum.ToFloat();
@@ -86,7 +88,7 @@ float AddExactDot(const float* a, const float* b, int b_stride, int k, int expon
 class Operands {
  public:
   Operands(const MatrixInstruction& instruction, OperandFormat a_format, OperandFormat b_format,
-           const unsigned char* a_bits, const unsigned char* b_bits, int step)
+           const unsigned char* a_bits, const unsigned char* b_bits, std::int64_t step)
       : k_(instruction.k),
         steps_(instruction.k / step),
         fraction_bits_(MantissaBits(a_format) + MantissaBits(b_format)),
@@ -95,39 +97,40 @@ class Operands {
         b_((instruction.n + kPanelWidth - 1) / kPanelWidth * kPanelWidth * k_),
         a_ranges_(a_.size() / step),
         b_ranges_(b_.size() / step) {
-    for (int row = 0; row < instruction.m; ++row) {
-      for (int k = 0; k < k_; ++k) {
+    for (std::int64_t row = 0; row < instruction.m; ++row) {
+      for (std::int64_t k = 0; k < k_; ++k) {
         const float value = ValueAt(a_format, a_bits, row * k_ + k);
         a_[row * k_ + k] = value;
         a_ranges_[row * steps_ + k / step].Add(value);
       }
     }
-    for (int k = 0; k < k_; ++k) {
-      for (int column = 0; column < instruction.n; ++column) {
+    for (std::int64_t k = 0; k < k_; ++k) {
+      for (std::int64_t column = 0; column < instruction.n; ++column) {
         const float value = ValueAt(b_format, b_bits, k * instruction.n + column);
-        const int panel = column / kPanelWidth;
-        const int j = column % kPanelWidth;
+        const std::int64_t panel = column / kPanelWidth;
+        const std::int64_t j = column % kPanelWidth;
         b_[(panel * k_ + k) * kPanelWidth + j] = value;
         b_ranges_[(panel * steps_ + k / step) * kPanelWidth + j].Add(value);
       }
     }
   }
 
-  int steps() const { return steps_; }
+  std::int64_t steps() const { return steps_; }
 
   // For the first `columns` j of a panel:
   // d[j] = RNE32(d[j] + exact sum over one step's k of a[row][k] b[k][j] * 2^exponents[j]).
-  void AddStep(int step, int row, int panel, int columns, const int* exponents, float* d) const {
+  void AddStep(std::int64_t step, std::int64_t row, std::int64_t panel, std::int64_t columns,
+               const int* exponents, float* d) const {
     const float* const a = &a_[row * k_ + step * step_];
     const float* const b = &b_[(panel * k_ + step * step_) * kPanelWidth];
     double sums[kPanelWidth] = {};
-    for (int k = 0; k < step_; ++k) {
+    for (std::int64_t k = 0; k < step_; ++k) {
       const double factor = a[k];
-      for (int j = 0; j < kPanelWidth; ++j) sums[j] += factor * b[k * kPanelWidth + j];
+      for (std::int64_t j = 0; j < kPanelWidth; ++j) sums[j] += factor * b[k * kPanelWidth + j];
     }
     const ExponentRange& a_range = a_ranges_[row * steps_ + step];
     const ExponentRange* const b_ranges = &b_ranges_[(panel * steps_ + step) * kPanelWidth];
-    for (int j = 0; j < columns; ++j) {
+    for (std::int64_t j = 0; j < columns; ++j) {
       d[j] = SumIsExact(a_range, b_ranges[j], fraction_bits_, step_)
                  ? AddScaled(d[j], sums[j], exponents[j])
                  : AddExactDot(a, b + j, kPanelWidth, step_, exponents[j], d[j]);
@@ -135,10 +138,10 @@ class Operands {
   }
 
  private:
-  int k_;
-  int steps_;
+  std::int64_t k_;
+  std::int64_t steps_;
   int fraction_bits_;
-  int step_;
+  std::int64_t step_;
   std::vector<float> a_;
   std::vector<float> b_;
   std::vector<ExponentRange> a_ranges_;  // [m][step]
@@ -148,18 +151,19 @@ class Operands {
 // D = C + A B for one block of an instruction, with one rounding a step of k.
 void ExecuteSteps(const MatrixInstruction& instruction, const Operands& operands,
                   const BlockScales& scales, const std::uint32_t* c, std::uint32_t* d) {
-  const int n = instruction.n;
-  for (int row = 0; row < instruction.m; ++row) {
-    for (int first = 0; first < n; first += kPanelWidth) {
-      const int columns = std::min(kPanelWidth, n - first);
+  const std::int64_t n = instruction.n;
+  for (std::int64_t row = 0; row < instruction.m; ++row) {
+    for (std::int64_t first = 0; first < n; first += kPanelWidth) {
+      const std::int64_t columns = std::min(kPanelWidth, n - first);
       float accumulators[kPanelWidth];
-      for (int j = 0; j < columns; ++j)
+      for (std::int64_t j = 0; j < columns; ++j) {
         accumulators[j] = std::bit_cast<float>(c[row * n + first + j]);
-      for (int step = 0; step < operands.steps(); ++step) {
+      }
+      for (std::int64_t step = 0; step < operands.steps(); ++step) {
         const int a_code =
             scales.a == nullptr ? kScaleOne : scales.a[row * operands.steps() + step];
         int exponents[kPanelWidth];
-        for (int j = 0; j < columns; ++j) {
+        for (std::int64_t j = 0; j < columns; ++j) {
           const int b_code = scales.b == nullptr ? kScaleOne : scales.b[step * n + first + j];
           exponents[j] = a_code + b_code - 2 * kScaleOne;
           if (a_code == kScaleNan || b_code == kScaleNan) {
@@ -168,7 +172,7 @@ void ExecuteSteps(const MatrixInstruction& instruction, const Operands& operands
         }
         operands.AddStep(step, row, first / kPanelWidth, columns, exponents, accumulators);
       }
-      for (int j = 0; j < columns; ++j) {
+      for (std::int64_t j = 0; j < columns; ++j) {
         d[row * n + first + j] = std::isnan(accumulators[j])
                                      ? kCanonicalNan
                                      : std::bit_cast<std::uint32_t>(accumulators[j]);

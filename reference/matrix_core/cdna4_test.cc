@@ -121,8 +121,8 @@ TEST_P(Cdna4Instruction, EqualsTheRationalTwin) {
     Execution run = {instruction, instruction.a, instruction.b, {}, false, {}, {}};
     // The f8f6f4 instructions go through all 25 pairs of formats.
     if (IsF8f6f4(instruction)) {
-      run.a_format = *cdna4::F8f6f4Format(seed % 5);
-      run.b_format = *cdna4::F8f6f4Format(seed / 5 % 5);
+      run.a_format = cdna4::F8f6f4Format(seed % 5).value();
+      run.b_format = cdna4::F8f6f4Format(seed / 5 % 5).value();
       run.scaled = instruction.name.find("scale") != std::string_view::npos;
     }
     OperandDraws source(instruction, run.a_format, run.b_format, seed);

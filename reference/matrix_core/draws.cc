@@ -9,7 +9,7 @@ namespace lanewise {
 namespace {
 
 // Ways to draw an element of A or B.
-enum Way {
+enum Way : std::uint8_t {
   kAny,
   kFinite,
   kNearOne,
@@ -108,7 +108,7 @@ void OperandDraws::Cancel(MatrixOperands& operands) {
   const std::int64_t n = instruction_.n;
   for (std::int64_t to = 2; to < k; ++to) {
     if (to % 4 < 2 || Below(8) == 0) continue;
-    for (std::int64_t row = 0; row < instruction_.m * instruction_.blocks; ++row) {
+    for (std::int64_t row = 0; row < std::int64_t{instruction_.m} * instruction_.blocks; ++row) {
       operands.a[row * k + to] = operands.a[row * k + to - 2];
     }
     for (std::int64_t block = 0; block < instruction_.blocks; ++block) {
@@ -128,9 +128,11 @@ MatrixOperands OperandDraws::DrawAAndB() {
   const int b_way = Below(3) == 0 ? Below(kWays) : a_way;
   operands.what = std::string("A: ") + kWayNames[a_way] + ", B: " + kWayNames[b_way];
   const std::int64_t k = instruction_.k;
-  operands.a.resize(instruction_.blocks * instruction_.m * k);
-  operands.b.resize(instruction_.blocks * k * instruction_.n);
-  operands.c.resize(instruction_.blocks * instruction_.m * instruction_.n);
+  const std::int64_t m = std::int64_t{instruction_.blocks} * instruction_.m;
+  const std::int64_t n = std::int64_t{instruction_.blocks} * instruction_.n;
+  operands.a.resize(m * k);
+  operands.b.resize(k * n);
+  operands.c.resize(m * instruction_.n);
   // A step has 8 or 16 products, so one k in 8 is large.
   const int outlier = Below(8);
   for (std::size_t i = 0; i < operands.a.size(); ++i) {
@@ -180,6 +182,8 @@ void OperandDraws::DrawC(MatrixOperands& operands, const std::vector<std::uint32
   const std::int64_t n = instruction_.n;
   std::vector<double> a;
   std::vector<double> b;
+  a.reserve(operands.a.size());
+  b.reserve(operands.b.size());
   for (const std::uint32_t code : operands.a) a.push_back(std::fabs(ValueOf(a_format_, code)));
   for (const std::uint32_t code : operands.b) b.push_back(std::fabs(ValueOf(b_format_, code)));
   for (std::size_t i = 0; i < operands.c.size(); ++i) {

@@ -145,6 +145,7 @@ TwinElement TwinDecode(OperandFormat format, std::uint32_t bits) {
 std::uint32_t Cdna3Twin(OperandFormat format, const std::vector<TwinElement>& a,
                         const std::vector<TwinElement>& b, std::uint32_t c) {
   std::vector<Product> products;
+  products.reserve(a.size());
   for (std::size_t k = 0; k < a.size(); ++k) products.push_back(Multiply(a[k], b[k]));
   const bool wide = ElementBytes(format) == 2;
   const std::size_t step = wide ? 8 : 16;

@@ -34,8 +34,11 @@ bool IsRefusal(std::string_view op) { return op.ends_with(kRefuse); }
 const OperationTable& OperationTable::Get() {
   static const OperationTable* const table = [] {
     auto* all = new OperationTable;
+    AddGemm(*all);
     AddLayoutsReference(*all);
     AddLayoutsWeights(*all);
+    AddMfma(*all);
+    AddQuantize(*all);
     return all;
   }();
   return *table;

@@ -7,8 +7,11 @@
 
 namespace lanewise::golden {
 
+void AddGemm(OperationTable& table);
 void AddLayoutsReference(OperationTable& table);
 void AddLayoutsWeights(OperationTable& table);
+void AddMfma(OperationTable& table);
+void AddQuantize(OperationTable& table);
 
 }  // namespace lanewise::golden
 

@@ -1,12 +1,15 @@
-// Weight preparation in weights/: every operation as a plan, run and, where the inputs are only moved or
-// reversibly converted, restored and compared with what went in.
+// Weight preparation in weights/: every operation as a plan, run and, where the inputs are only
+// moved or reversibly converted, restored and compared with what went in.
 
 #include <cstdint>
+#include <iterator>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/text.h"
 #include "layouts/catalogue.h"
 #include "tests/golden/ops.h"
 #include "tests/golden/tensors.h"
@@ -23,6 +26,18 @@ namespace {
 
 // Two threads, so that the seams between them are exercised too.
 constexpr RunOptions kOptions = {.threads = 2, .stores = PackOptions::Stores::kAuto};
+
+// The input of that role, which has to have `rank` dimensions (from `rank` on where `or_more` says
+// so).
+absl::StatusOr<TensorView> Input(const Case& golden_case, std::string_view role, std::int64_t rank,
+                                 bool or_more = false) {
+  absl::StatusOr<TensorView> view = golden_case.Input(role);
+  if (!view.ok()) return view;
+  const std::int64_t actual = std::ssize(view->shape);
+  if (actual == rank || (or_more && actual > rank)) return view;
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", AbslView(role), "' has ", actual, " dimensions, expected ", rank));
+}
 
 absl::StatusOr<OutputTensor> Run(const TensorPlan& plan, const Sources& sources,
                                  std::vector<std::int64_t> shape, RewriteCounts* counts = nullptr) {
@@ -61,7 +76,7 @@ absl::Status CheckRestores(const std::vector<const TensorPlan*>& plans,
 
 absl::StatusOr<Results> MoveRows(const Case& golden_case, const char* role, const Layout& layout,
                                  Conversion conversion = Conversion::kNone) {
-  const absl::StatusOr<TensorView> view = golden_case.Input(role);
+  const absl::StatusOr<TensorView> view = Input(golden_case, role, 1, /*or_more=*/true);
   if (!view.ok()) return view.status();
   const std::int64_t row_bytes = view->shape.back();
   const std::int64_t rows = row_bytes == 0 ? 0 : std::ssize(view->bytes) / row_bytes;
@@ -98,22 +113,21 @@ struct LinearInput {
 absl::StatusOr<LinearInput> ReadLinear(const Case& golden_case, const char* e4m3_role,
                                        const char* bf16_role) {
   const bool e4m3 = golden_case.HasInput(e4m3_role);
-  const absl::StatusOr<TensorView> weight = golden_case.Input(e4m3 ? e4m3_role : bf16_role);
-  const absl::StatusOr<TensorView> codes = golden_case.Input("scale");
+  const absl::StatusOr<TensorView> weight = Input(golden_case, e4m3 ? e4m3_role : bf16_role, 2);
+  const absl::StatusOr<TensorView> codes = Input(golden_case, "scale", 2);
   if (!weight.ok()) return weight.status();
   if (!codes.ok()) return codes.status();
   LinearInput input;
-  input.source = LinearSource::Whole(
-      weight->shape[0], weight->shape[1],
-      e4m3 ? LinearSource::WeightForm::kE4m3 : LinearSource::WeightForm::kBf16,
-      codes->shape[0] == weight->shape[0] ? LinearSource::CodeForm::kRow
-                                          : LinearSource::CodeForm::kBlock);
+  input.source =
+      LinearSource::Whole(weight->shape[0], weight->shape[1],
+                          e4m3 ? LinearSource::WeightForm::kE4m3 : LinearSource::WeightForm::kBf16,
+                          codes->shape[0] == weight->shape[0] ? 1 : 32);
   input.bytes = {weight->bytes, codes->bytes};
   return input;
 }
 
 absl::StatusOr<Results> Dense(const LinearInput& input, bool chunk_q) {
-  const absl::StatusOr<LinearPlans> plans = gfx942::PlanDense(input.source, {.chunk_q = chunk_q});
+  const absl::StatusOr<WeightPlans> plans = gfx942::PlanDense(input.source, {.chunk_q = chunk_q});
   if (!plans.ok()) return plans.status();
   const std::int64_t padded = plans->weight.packer.layout().extent(1);
   // Codes first, as restoring wants them: rows that do not fold are refused before the weight.
@@ -148,7 +162,7 @@ absl::StatusOr<Results> LinearCopy(const Case& golden_case) {
 absl::StatusOr<Results> OcpFromDequant(const Case& golden_case) {
   const absl::StatusOr<LinearInput> input = ReadLinear(golden_case, "none", "w");
   if (!input.ok()) return input.status();
-  const absl::StatusOr<LinearPlans> plans =
+  const absl::StatusOr<WeightPlans> plans =
       gfx950::PlanLinear(input->source, gfx950::LinearKind::kBlockCodes);
   if (!plans.ok()) return plans.status();
   absl::StatusOr<OutputTensor> bytes =
@@ -160,13 +174,13 @@ absl::StatusOr<Results> OcpFromDequant(const Case& golden_case) {
 }
 
 absl::StatusOr<Results> AsBlock32Scale(const Case& golden_case) {
-  const absl::StatusOr<TensorView> scale = golden_case.Input("scale");
+  const absl::StatusOr<TensorView> scale = Input(golden_case, "scale", 2);
   if (!scale.ok()) return scale.status();
   Results results;
   const std::int64_t n = scale->shape[0], columns = scale->shape[1];
   if (!RowCodesFold(scale->bytes, n, columns)) return results;
-  const LinearSource source = LinearSource::Whole(n, 32 * columns, LinearSource::WeightForm::kE4m3,
-                                                  LinearSource::CodeForm::kRow);
+  const LinearSource source =
+      LinearSource::Whole(n, 32 * columns, LinearSource::WeightForm::kE4m3, 1);
   const absl::StatusOr<TensorPlan> plan = PlanBlockCodes(source, *FindLayout("plain"), columns);
   if (!plan.ok()) return plan.status();
   absl::StatusOr<OutputTensor> blocks = Run(*plan, {{}, scale->bytes}, {n / 32, columns});
@@ -178,7 +192,7 @@ absl::StatusOr<Results> AsBlock32Scale(const Case& golden_case) {
 absl::StatusOr<Results> MoeCopies(const Case& golden_case) {
   std::vector<TensorView> views;
   for (const char* role : {"w13", "w13_s", "w2", "w2_s"}) {
-    const absl::StatusOr<TensorView> view = golden_case.Input(role);
+    const absl::StatusOr<TensorView> view = Input(golden_case, role, 3);
     if (!view.ok()) return view.status();
     views.push_back(*view);
   }
@@ -186,20 +200,27 @@ absl::StatusOr<Results> MoeCopies(const Case& golden_case) {
   if (!inter.ok()) return inter.status();
   const std::int64_t experts = views[0].shape[0], padded = views[0].shape[1] / 2;
   const std::int64_t hidden = 2 * views[0].shape[2], out = views[2].shape[1];
-  const ExpertSource source = gfx942::PlainExperts(experts, hidden, *inter, padded, out);
-  absl::Status status = gfx942::CheckPlainPadding(views[0].bytes, views[2].bytes, source, padded);
-  if (!status.ok()) return status;
+  const gfx942::PlainExperts plain = {experts, hidden, *inter, padded, out};
+  if (absl::Status status = plain.CheckPadding(views[0].bytes, views[2].bytes); !status.ok()) {
+    return status;
+  }
   // The seed pads nothing and looks at no code.
-  const absl::StatusOr<ExpertPlans> plans = gfx942::PlanExperts(
-      source, {.hidden_multiple = 1, .inter_multiple = 1, .first_refused_code = 256});
-  if (!plans.ok()) return plans.status();
-  const Sources sources = {views[0].bytes, views[1].bytes, views[2].bytes, views[3].bytes};
+  constexpr gfx942::ExpertOptions kAsTheSeed = {
+      .hidden_multiple = 1, .inter_multiple = 1, .first_refused_code = 256};
+  const absl::StatusOr<WeightPlans> w13 = gfx942::PlanGateUp(plain.GateUp(), kAsTheSeed);
+  const absl::StatusOr<WeightPlans> w2 = gfx942::PlanDown(plain.Down(), kAsTheSeed);
+  if (!w13.ok()) return w13.status();
+  if (!w2.ok()) return w2.status();
   Results results;
-  for (const auto& [role, plan] : {std::pair("w13", &plans->w13), {"w13_s", &plans->w13_codes},
-                                   {"w2", &plans->w2}, {"w2_s", &plans->w2_codes}}) {
-    absl::StatusOr<OutputTensor> output = Run(*plan, sources, plan->shape);
-    if (!output.ok()) return output.status();
-    results.tensors[role] = *std::move(output);
+  const auto run = [&](const char* role, const TensorPlan& plan, std::size_t first) {
+    absl::StatusOr<OutputTensor> output =
+        Run(plan, {views[first].bytes, views[first + 1].bytes}, plan.shape);
+    if (output.ok()) results.tensors[role] = *std::move(output);
+    return output.status();
+  };
+  for (const absl::Status& status : {run("w13", w13->weight, 0), run("w13_s", w13->codes, 0),
+                                     run("w2", w2->weight, 2), run("w2_s", w2->codes, 2)}) {
+    if (!status.ok()) return status;
   }
   return results;
 }
@@ -218,7 +239,8 @@ absl::StatusOr<Results> Permutation(const TensorPlan& plan, std::int64_t size) {
   return results;
 }
 
-// Every permutation of heads is q_fused on rows of some elements: o_fused is so with 32 in place of 16.
+// Every permutation of heads is q_fused on rows of some elements: o_fused is so with 32 in place
+// of 16.
 Operation HeadPermutation(const char* heads_arg, std::int64_t chunk) {
   return [heads_arg, chunk](const Case& golden_case) -> absl::StatusOr<Results> {
     const absl::StatusOr<std::int64_t> heads = golden_case.IntArg(heads_arg, 8);
@@ -227,10 +249,15 @@ Operation HeadPermutation(const char* heads_arg, std::int64_t chunk) {
     if (!head_dim.ok()) return head_dim.status();
     Layout layout;
     layout.tag = "permutation";
-    layout.main = chunk == 16   ? Pattern("row(head chunk:chunks dim:16) byte -> chunk head dim byte")
-                  : chunk == 32 ? Pattern("row(head chunk:chunks dim:32) byte -> chunk head dim byte")
-                                : Pattern("row(head chunk:chunks) byte -> chunk head byte");
+    layout.main = chunk == 16 ? Pattern("row(head chunk:chunks dim:16) byte -> chunk head dim byte")
+                  : chunk == 32
+                      ? Pattern("row(head chunk:chunks dim:32) byte -> chunk head dim byte")
+                      : Pattern("row(head chunk:chunks) byte -> chunk head byte");
     const std::int64_t inner = chunk == 1 ? 32 : chunk;
+    if (*heads < 1 || *head_dim < 1 || *head_dim % inner != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(*heads, " heads of ", *head_dim,
+                                                     " elements: expected a multiple of ", inner));
+    }
     layout = layout.WithParameter("chunks", *head_dim / inner);
     const std::int64_t size = *heads * *head_dim / (chunk == 1 ? 32 : 1);
     absl::StatusOr<TensorPlan> plan = MakePlan(layout, size, 8);
@@ -241,7 +268,7 @@ Operation HeadPermutation(const char* heads_arg, std::int64_t chunk) {
 }
 
 absl::StatusOr<Results> PermuteQToFused(const Case& golden_case) {
-  const absl::StatusOr<TensorView> q = golden_case.Input("q");
+  const absl::StatusOr<TensorView> q = Input(golden_case, "q", 3);
   if (!q.ok()) return q.status();
   const std::int64_t tokens = q->shape[0], heads = q->shape[1], dim = q->shape[2];
   const std::int64_t element_bytes = BitsPerElement(q->dtype) / 8;
@@ -261,18 +288,20 @@ absl::StatusOr<Results> PermuteQToFused(const Case& golden_case) {
 }
 
 Operation PermuteWeight(const char* heads_arg,
-                        absl::StatusOr<LinearPlans> (*make)(const LinearSource&, std::int64_t)) {
+                        absl::StatusOr<WeightPlans> (*make)(const LinearSource&, std::int64_t)) {
   return [heads_arg, make](const Case& golden_case) -> absl::StatusOr<Results> {
-    const absl::StatusOr<TensorView> weight = golden_case.Input("weight");
-    const absl::StatusOr<TensorView> codes = golden_case.Input("weight_scale");
+    const absl::StatusOr<TensorView> weight = Input(golden_case, "weight", 2);
+    const absl::StatusOr<TensorView> codes = Input(golden_case, "weight_scale", 2);
     const absl::StatusOr<std::int64_t> heads = golden_case.IntArg(heads_arg, 8);
     if (!weight.ok()) return weight.status();
     if (!codes.ok()) return codes.status();
     if (!heads.ok()) return heads.status();
-    const absl::StatusOr<LinearPlans> plans = make(
-        LinearSource::Whole(weight->shape[0], weight->shape[1], LinearSource::WeightForm::kE4m3,
-                            LinearSource::CodeForm::kRow),
-        *heads);
+    // Codes of rows, or of blocks of 32 rows.
+    const std::int64_t code_rows = 32 * codes->shape[0] == weight->shape[0] ? 32 : 1;
+    const absl::StatusOr<WeightPlans> plans =
+        make(LinearSource::Whole(weight->shape[0], weight->shape[1],
+                                 LinearSource::WeightForm::kE4m3, code_rows),
+             *heads);
     if (!plans.ok()) return plans.status();
     const Sources sources = {weight->bytes, codes->bytes};
     absl::StatusOr<OutputTensor> moved = Run(plans->weight, sources, weight->shape);

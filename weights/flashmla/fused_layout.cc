@@ -12,9 +12,8 @@ namespace {
 absl::StatusOr<std::int64_t> Chunks(const char* what, std::int64_t size, std::int64_t heads,
                                     std::int64_t chunk) {
   if (heads <= 0 || size <= 0 || size % (heads * chunk) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(what, " ", size, " for ", heads,
-                                                   " heads: expected a multiple of ", chunk,
-                                                   " for each"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        what, " ", size, " for ", heads, " heads: expected a multiple of ", chunk, " for each"));
   }
   return size / heads / chunk;
 }
@@ -38,7 +37,7 @@ absl::StatusOr<TensorPlan> PlanQFusedRows(std::int64_t heads, std::int64_t head_
   return plan;
 }
 
-absl::StatusOr<LinearPlans> PlanWqB(const LinearSource& source, std::int64_t heads) {
+absl::StatusOr<WeightPlans> PlanWqB(const LinearSource& source, std::int64_t heads) {
   if (absl::Status status = CheckLinearSource(source, false); !status.ok()) return status;
   if (absl::Status status = RequireBytes(source); !status.ok()) return status;
   const absl::StatusOr<std::int64_t> chunks = Chunks("rows", source.rows, heads, 16);
@@ -46,20 +45,18 @@ absl::StatusOr<LinearPlans> PlanWqB(const LinearSource& source, std::int64_t hea
   absl::StatusOr<TensorPlan> weight = PlanQFusedRows(heads, source.rows / heads, source.columns);
   if (!weight.ok()) return weight.status();
   weight->place = [source](std::int64_t row) { return source.WeightPlace(row); };
-  absl::StatusOr<TensorPlan> codes =
-      PlanQFusedRows(heads, source.rows / heads, source.columns / 32);
+  absl::StatusOr<TensorPlan> codes = PlanRowCodes(source, weight->layout);
   if (!codes.ok()) return codes.status();
-  codes->place = [source](std::int64_t row) { return source.CodePlace(row); };
-  return LinearPlans{*std::move(weight), *std::move(codes)};
+  return WeightPlans{*std::move(weight), *std::move(codes)};
 }
 
-absl::StatusOr<LinearPlans> PlanWoA(const LinearSource& source, std::int64_t heads_per_group) {
+absl::StatusOr<WeightPlans> PlanWoA(const LinearSource& source, std::int64_t heads_per_group) {
   if (absl::Status status = CheckLinearSource(source, false); !status.ok()) return status;
   if (absl::Status status = RequireBytes(source); !status.ok()) return status;
   if (source.columns != source.k) {
-    return absl::InvalidArgumentError(absl::StrCat("wo_a's columns are permuted as a whole: ",
-                                                   source.columns, " of ", source.k,
-                                                   " were asked for"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("wo_a's columns are permuted as a whole: ", source.columns, " of ", source.k,
+                     " were asked for"));
   }
   const absl::StatusOr<std::int64_t> chunks =
       Chunks("columns", source.columns, heads_per_group, 32);
@@ -70,14 +67,13 @@ absl::StatusOr<LinearPlans> PlanWoA(const LinearSource& source, std::int64_t hea
   if (!weight.ok()) return weight.status();
   weight->place = [source](std::int64_t row) { return source.WeightPlace(row); };
 
-  const bool blocks = source.codes == LinearSource::CodeForm::kBlock;
-  const std::int64_t step = blocks ? 32 : 1;
-  absl::StatusOr<TensorPlan> codes =
-      MakePlan(CatalogueLayout("flashmla/o_fused_chunk").WithParameter("chunks", *chunks),
-               source.rows / step, source.columns / 32);
+  const Layout code_layout =
+      CatalogueLayout("flashmla/o_fused_chunk").WithParameter("chunks", *chunks);
+  absl::StatusOr<TensorPlan> codes = source.HasRowCodes()
+                                         ? PlanRowCodes(source, code_layout)
+                                         : PlanBlockCodes(source, code_layout, source.columns / 32);
   if (!codes.ok()) return codes.status();
-  codes->place = [source, step](std::int64_t row) { return source.CodePlace(step * row); };
-  return LinearPlans{*std::move(weight), *std::move(codes)};
+  return WeightPlans{*std::move(weight), *std::move(codes)};
 }
 
 }  // namespace lanewise::flashmla

@@ -4,13 +4,13 @@
 
 namespace lanewise::gfx942 {
 
-absl::StatusOr<LinearPlans> PlanDense(const LinearSource& source, const DenseOptions& options) {
+absl::StatusOr<WeightPlans> PlanDense(const LinearSource& source, const DenseOptions& options) {
   if (absl::Status status = CheckLinearSource(source, /*whole_blocks=*/true); !status.ok()) {
     return status;
   }
   const std::int64_t padded = (source.columns + 127) / 128 * 128;
-  const Layout& layout = options.chunk_q ? CatalogueLayout("gfx942/dense_chunk_q")
-                                         : CatalogueLayout("gfx942/dense");
+  const Layout& layout =
+      options.chunk_q ? CatalogueLayout("gfx942/dense_chunk_q") : CatalogueLayout("gfx942/dense");
   absl::StatusOr<TensorPlan> weight = MakePlan(layout, source.rows, padded);
   if (!weight.ok()) return weight.status();
   const bool from_bf16 = source.weight == LinearSource::WeightForm::kBf16;
@@ -19,6 +19,7 @@ absl::StatusOr<LinearPlans> PlanDense(const LinearSource& source, const DenseOpt
   weight->place = [source](std::int64_t row) { return source.WeightPlace(row); };
   weight->code_place = from_bf16 ? [source](std::int64_t row) { return source.CodePlace(row); }
                                  : decltype(weight->code_place)();
+  weight->code_repeat = source.code_columns / 32;
   weight->conversion = from_bf16 ? Conversion::kBf16ToFnuz : Conversion::kE4m3ToFnuz;
   weight->refuse_nans = options.refuse_nans;
 
@@ -29,7 +30,7 @@ absl::StatusOr<LinearPlans> PlanDense(const LinearSource& source, const DenseOpt
   codes->code_increment = 1;
   codes->first_refused_code = 250;
   codes->padding = 128;
-  return LinearPlans{*std::move(weight), *std::move(codes)};
+  return WeightPlans{*std::move(weight), *std::move(codes)};
 }
 
 }  // namespace lanewise::gfx942

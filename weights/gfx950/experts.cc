@@ -32,25 +32,30 @@ absl::StatusOr<TensorPlan> PlanCodes(std::int64_t experts, std::int64_t rows, st
   return plan;
 }
 
+absl::StatusOr<WeightPlans> Both(absl::StatusOr<TensorPlan> weight,
+                                 absl::StatusOr<TensorPlan> codes) {
+  if (!weight.ok()) return weight.status();
+  if (!codes.ok()) return codes.status();
+  return WeightPlans{*std::move(weight), *std::move(codes)};
+}
+
 }  // namespace
 
-absl::StatusOr<ExpertPlans> PlanExperts(const ExpertSource& source, GateUpOrder order) {
-  if (absl::Status status = CheckExpertSource(source); !status.ok()) return status;
-  const auto gate_up = [&](const auto& place) {
+absl::StatusOr<WeightPlans> PlanGateUp(const GateUpSource& source, GateUpRowOrder order) {
+  if (absl::Status status = CheckExperts(source); !status.ok()) return status;
+  const auto in_order = [&](const GateUpSource::Place& place) {
     return GateUpRows(place, order, source.inter, source.inter);
   };
-  auto w13 = PlanWeight(source.experts, 2 * source.inter, source.hidden / 2, gate_up(source.w13));
-  if (!w13.ok()) return w13.status();
-  auto w13_codes =
-      PlanCodes(source.experts, 2 * source.inter, source.hidden / 32, gate_up(source.w13_codes));
-  if (!w13_codes.ok()) return w13_codes.status();
-  auto w2 = PlanWeight(source.experts, source.out, source.inter / 2,
-                       DownRows(source.w2, source.out));
-  if (!w2.ok()) return w2.status();
-  auto w2_codes = PlanCodes(source.experts, source.out, source.inter / 32,
-                            DownRows(source.w2_codes, source.out));
-  if (!w2_codes.ok()) return w2_codes.status();
-  return ExpertPlans{*std::move(w13), *std::move(w13_codes), *std::move(w2), *std::move(w2_codes)};
+  return Both(
+      PlanWeight(source.experts, 2 * source.inter, source.hidden / 2, in_order(source.rows)),
+      PlanCodes(source.experts, 2 * source.inter, source.hidden / 32, in_order(source.codes)));
+}
+
+absl::StatusOr<WeightPlans> PlanDown(const DownSource& source) {
+  if (absl::Status status = CheckExperts(source); !status.ok()) return status;
+  return Both(
+      PlanWeight(source.experts, source.out, source.inter / 2, DownRows(source.rows, source.out)),
+      PlanCodes(source.experts, source.out, source.inter / 32, DownRows(source.codes, source.out)));
 }
 
 }  // namespace lanewise::gfx950

@@ -6,14 +6,12 @@
 
 namespace lanewise::gfx950 {
 
-LinearKind ChooseKind(LinearSource::CodeForm form, bool row_codes_fold, std::int64_t k,
-                      bool batch_invariant) {
-  const bool blocks = form == LinearSource::CodeForm::kBlock || row_codes_fold;
+LinearKind ChooseKind(bool blocks, std::int64_t k, bool batch_invariant) {
   if (blocks && !batch_invariant) return LinearKind::kBlockCodes;
   return k % 128 == 0 ? LinearKind::kRowCodes : LinearKind::kBf16;
 }
 
-absl::StatusOr<LinearPlans> PlanLinear(const LinearSource& source, LinearKind kind) {
+absl::StatusOr<WeightPlans> PlanLinear(const LinearSource& source, LinearKind kind) {
   const bool blocks = kind == LinearKind::kBlockCodes;
   if (absl::Status status = CheckLinearSource(source, blocks); !status.ok()) return status;
   const bool from_bf16 = source.weight == LinearSource::WeightForm::kBf16;
@@ -22,25 +20,21 @@ absl::StatusOr<LinearPlans> PlanLinear(const LinearSource& source, LinearKind ki
         "a bf16 weight is taken back to e4m3 for block codes only, and these codes are no blocks");
   }
   const Layout& plain = CatalogueLayout("plain");
-  const std::int64_t memory_bytes =
-      kind == LinearKind::kBf16 ? 2 * source.columns : source.columns;
+  const std::int64_t memory_bytes = kind == LinearKind::kBf16 ? 2 * source.columns : source.columns;
   absl::StatusOr<TensorPlan> weight = MakePlan(plain, source.rows, memory_bytes);
   if (!weight.ok()) return weight.status();
   weight->source_row_bytes = source.weight_row_bytes();
+  weight->row_bytes = memory_bytes;
   weight->place = [source](std::int64_t row) { return source.WeightPlace(row); };
   if (kind == LinearKind::kBf16 || from_bf16) {
+    weight->code_repeat = source.code_columns / 32;
     weight->conversion = from_bf16 ? Conversion::kBf16ToE4m3 : Conversion::kE4m3ToBf16;
     weight->code_place = [source](std::int64_t row) { return source.CodePlace(row); };
   }
-  if (blocks) {
-    absl::StatusOr<TensorPlan> codes = PlanBlockCodes(source, plain, source.columns / 32);
-    if (!codes.ok()) return codes.status();
-    return LinearPlans{*std::move(weight), *std::move(codes)};
-  }
-  absl::StatusOr<TensorPlan> codes = MakePlan(plain, source.rows, source.columns / 32);
+  absl::StatusOr<TensorPlan> codes =
+      blocks ? PlanBlockCodes(source, plain, source.columns / 32) : PlanRowCodes(source, plain);
   if (!codes.ok()) return codes.status();
-  codes->place = [source](std::int64_t row) { return source.CodePlace(row); };
-  return LinearPlans{*std::move(weight), *std::move(codes)};
+  return WeightPlans{*std::move(weight), *std::move(codes)};
 }
 
 }  // namespace lanewise::gfx950

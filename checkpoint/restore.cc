@@ -1,0 +1,408 @@
+#include "checkpoint/restore.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+#include "checkpoint/digest.h"
+#include "checkpoint/prepared.h"
+#include "checkpoint/safetensors_index.h"
+#include "checkpoint/safetensors_writer.h"
+#include "layouts/catalogue.h"
+#include "weights/zero_signs.h"
+
+namespace lanewise {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::Status Annotated(const absl::Status& status, std::string_view tensor) {
+  return absl::Status(status.code(), absl::StrCat(AbslView(tensor), ": ", status.message()));
+}
+
+// One of the files to write.
+struct SourceFile {
+  std::string path;
+  std::string digest;  // of the original
+  std::vector<TensorInfo> tensors;
+  std::unique_ptr<SafetensorsWriter> writer;
+};
+
+struct Place {
+  std::size_t file = 0;
+  std::size_t tensor = 0;  // in the writer's order
+  std::int64_t bytes = 0;
+};
+
+struct Rank {
+  std::unique_ptr<PreparedCheckpoint> prepared;
+  Preparation preparation;
+};
+
+// An output of one rank.
+struct RankOutput {
+  const Rank* rank = nullptr;
+  const OutputTensor* output = nullptr;
+};
+
+// Source tensors that have to be restored together, because an output holds parts of several.
+struct Group {
+  std::vector<std::string> sources;
+  std::vector<RankOutput> outputs;
+};
+
+class Restorer {
+ public:
+  Restorer(const RestoreRequest& request, const Progress& progress)
+      : request_(request), progress_(progress) {}
+
+  absl::StatusOr<RestoreReport> Run() {
+    absl::Status status = OpenRanks();
+    if (status.ok()) status = ReadHeaders();
+    if (status.ok()) status = PlanAgain();
+    if (status.ok()) status = CreateFiles();
+    for (std::size_t i = 0; status.ok() && i < groups_.size(); ++i) status = Restore(groups_[i]);
+    if (status.ok()) status = Finish();
+    if (!status.ok()) {
+      files_.clear();  // removes the temporary files
+      for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
+        std::error_code ignored;
+        fs::remove(*made, ignored);  // empty directories only
+      }
+      return status;
+    }
+    return std::move(report_);
+  }
+
+ private:
+  absl::Status OpenRanks() {
+    std::vector<std::string> paths = {request_.in};
+    std::error_code error;
+    if (fs::is_directory(RankDirectory(request_.in, 0, 2), error)) {
+      paths.clear();
+      for (int rank = 0; fs::is_directory(RankDirectory(request_.in, rank, 2), error); ++rank) {
+        paths.push_back(RankDirectory(request_.in, rank, 2));
+      }
+    }
+    for (const std::string& path : paths) {
+      absl::StatusOr<PreparedCheckpoint> prepared = PreparedCheckpoint::Open(path, "");
+      if (!prepared.ok()) return prepared.status();
+      ranks_.emplace_back();
+      ranks_.back().prepared = std::make_unique<PreparedCheckpoint>(*std::move(prepared));
+    }
+    return absl::OkStatus();
+  }
+
+  // A value that prepare leaves in the first shard of a rank.
+  static absl::StatusOr<std::string> Kept(const TensorSet::Shard& shard, std::string_view key) {
+    const auto& metadata = shard.file.metadata();
+    const auto found = metadata.find(std::string(key));
+    if (found != metadata.end()) return found->second;
+    return absl::FailedPreconditionError(absl::StrCat(shard.file.path(), " has no ", AbslView(key),
+                                                      ": it was not written by lanewise prepare"));
+  }
+
+  absl::Status ReadHeaders() {
+    const TensorSet& set = ranks_[0].prepared->set();
+    for (const TensorSet::Shard& shard : set.shards()) {
+      const absl::StatusOr<std::string> text = Kept(shard, kSourceHeaderKey);
+      if (!text.ok()) return text.status();
+      const absl::StatusOr<SafetensorsHeader> header =
+          ParseSafetensorsHeaderText(*text, absl::StrCat(shard.file.path(), ": ",
+                                                         AbslView(kSourceHeaderKey)));
+      if (!header.ok()) return header.status();
+      header_texts_.push_back(*text);
+      SourceFile file;
+      file.tensors = header->tensors;
+      for (const TensorInfo& info : header->tensors) specs_.push_back(info);
+      files_.push_back(std::move(file));
+    }
+    // Each prepared file says which source it comes from; they are listed in the same order.
+    const std::vector<PreparedSource>& sources = ranks_[0].prepared->sources();
+    if (sources.size() != files_.size()) {
+      return absl::FailedPreconditionError(absl::StrCat(files_.size(), " prepared files name ",
+                                                        sources.size(), " sources"));
+    }
+    const bool one_file = set.source() == TensorSet::Source::kFile && !RanksInDirectories();
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      files_[i].digest = sources[i].xxh3;
+      files_[i].path =
+          one_file ? request_.out : (fs::path(request_.out) / sources[i].file).string();
+      if (!one_file && !IsContainedPath(sources[i].file)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("source name \"", sources[i].file, "\" leaves the output directory"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  bool RanksInDirectories() const {
+    std::error_code error;
+    return fs::is_directory(RankDirectory(request_.in, 0, 2), error);
+  }
+
+  absl::Status PlanAgain() {
+    const TensorSet::Shard& first = ranks_[0].prepared->set().shards()[0];
+    const absl::StatusOr<std::string> recipe_text = Kept(first, kRecipeTextKey);
+    if (!recipe_text.ok()) return recipe_text.status();
+    const absl::StatusOr<Recipe> recipe = Recipe::Parse(*recipe_text, first.file.path());
+    if (!recipe.ok()) return recipe.status();
+    const RecipeMatch match = MatchRecipe(*recipe, specs_);
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      Rank& rank = ranks_[r];
+      const TensorSet::Shard& shard = rank.prepared->set().shards()[0];
+      const absl::StatusOr<std::string> options_text = Kept(shard, kOptionsKey);
+      if (!options_text.ok()) return options_text.status();
+      const absl::StatusOr<PreparationOptions> options =
+          ParseOptions(*options_text, shard.file.path());
+      if (!options.ok()) return options.status();
+      if (options->rank != static_cast<int>(r) ||
+          options->ranks != static_cast<int>(ranks_.size())) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            shard.file.path(), " is rank ", options->rank, " of ", options->ranks, "; ",
+            ranks_.size(), " are here: restoring needs all, in rank-0, rank-1, ..."));
+      }
+      const auto folded = [&](const MatchedWeight& weight) -> absl::StatusOr<bool> {
+        const PreparedTensor* what = rank.prepared->Describe(weight.name);
+        if (what == nullptr) {
+          return absl::FailedPreconditionError(absl::StrCat("there is no tensor ", weight.name));
+        }
+        const absl::StatusOr<std::string> codes = what->TextParam("codes");
+        return codes.ok() && *codes == kBlockCodesParam;
+      };
+      absl::StatusOr<Preparation> preparation = PlanPreparation(match, specs_, *options, folded);
+      if (!preparation.ok()) return preparation.status();
+      rank.preparation = *std::move(preparation);
+      for (const OutputTensor& output : rank.preparation.outputs) {
+        if (absl::Status status = CheckSame(rank, output); !status.ok()) return status;
+      }
+    }
+    MakeGroups();
+    return absl::OkStatus();
+  }
+
+  // That the file holds what is planned: it does, unless it was written by another version.
+  static absl::Status CheckSame(const Rank& rank, const OutputTensor& output) {
+    const std::string& name = output.tensor.stored.name;
+    const PreparedTensor* what = rank.prepared->Describe(name);
+    const TensorSet::Tensor* stored = rank.prepared->set().Find(name);
+    if (what == nullptr || stored == nullptr) {
+      return absl::FailedPreconditionError(absl::StrCat("there is no tensor ", name));
+    }
+    PreparedTensor expected = output.tensor.what;
+    expected.xxh3 = what->xxh3;
+    for (const std::string& late : output.tensor.late) {
+      if (const auto found = what->params.find(late); found != what->params.end()) {
+        expected.params.insert(*found);
+      }
+    }
+    if (expected == *what && stored->info->dtype == output.tensor.stored.dtype &&
+        stored->info->shape == output.tensor.stored.shape) {
+      return absl::OkStatus();
+    }
+    return absl::FailedPreconditionError(
+        absl::StrCat(name, " is not as this version would prepare it: layout ", what->layout,
+                     ", expected ", expected.layout, " with other shapes or parameters"));
+  }
+
+  void MakeGroups() {
+    std::map<std::string, std::size_t, std::less<>> index;
+    for (std::size_t i = 0; i < specs_.size(); ++i) index[specs_[i].name] = i;
+    std::vector<std::size_t> root(specs_.size());
+    std::iota(root.begin(), root.end(), std::size_t{0});
+    const auto find = [&](std::size_t i) {
+      while (root[i] != i) i = root[i] = root[root[i]];
+      return i;
+    };
+    for (const Rank& rank : ranks_) {
+      for (const OutputTensor& output : rank.preparation.outputs) {
+        for (const std::string& source : output.sources) {
+          root[find(index.at(source))] = find(index.at(output.sources[0]));
+        }
+      }
+    }
+    std::map<std::size_t, std::size_t> group_of;
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      const auto [at, added] = group_of.try_emplace(find(i), groups_.size());
+      if (added) groups_.emplace_back();
+      groups_[at->second].sources.push_back(specs_[i].name);
+    }
+    for (const Rank& rank : ranks_) {
+      for (const OutputTensor& output : rank.preparation.outputs) {
+        groups_[group_of.at(find(index.at(output.sources[0])))].outputs.push_back({&rank, &output});
+      }
+    }
+    // Codes first: a weight that was converted with them is taken back with them.
+    for (Group& group : groups_) {
+      std::stable_sort(group.outputs.begin(), group.outputs.end(),
+                       [](const RankOutput& a, const RankOutput& b) {
+                         return (a.output->plan.code_place == nullptr) >
+                                (b.output->plan.code_place == nullptr);
+                       });
+    }
+  }
+
+  absl::Status MakeDirectory(const fs::path& directory) {
+    if (directory.empty()) return absl::OkStatus();
+    std::error_code error;
+    if (fs::is_directory(directory, error)) return absl::OkStatus();
+    if (absl::Status status = MakeDirectory(directory.parent_path()); !status.ok()) return status;
+    if (fs::create_directory(directory, error)) made_.push_back(directory.string());
+    if (!fs::is_directory(directory)) {
+      return absl::FailedPreconditionError(absl::StrCat("cannot make the directory ",
+                                                        directory.string(), ": ",
+                                                        error.message()));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CreateFiles() {
+    std::error_code error;
+    for (const SourceFile& file : files_) {
+      if (fs::exists(file.path, error) && !request_.overwrite) {
+        return absl::AlreadyExistsError(
+            absl::StrCat(file.path, " exists; --overwrite replaces it"));
+      }
+    }
+    for (std::size_t f = 0; f < files_.size(); ++f) {
+      SourceFile& file = files_[f];
+      if (absl::Status status = MakeDirectory(fs::path(file.path).parent_path()); !status.ok()) {
+        return status;
+      }
+      absl::StatusOr<SafetensorsWriter> writer =
+          SafetensorsWriter::CreateWithHeader(file.path, header_texts_[f]);
+      if (!writer.ok()) return writer.status();
+      file.writer = std::make_unique<SafetensorsWriter>(*std::move(writer));
+      for (std::size_t t = 0; t < file.writer->tensors().size(); ++t) {
+        const TensorInfo& info = file.writer->tensors()[t];
+        places_[info.name] = {f, t, info.byte_count()};
+        total_bytes_ += info.byte_count();
+        ++report_.tensors;
+      }
+    }
+    report_.bytes = total_bytes_;
+    return absl::OkStatus();
+  }
+
+  absl::Status Restore(const Group& group) {
+    std::map<std::string_view, std::vector<std::uint8_t>> room;
+    for (const std::string& source : group.sources) {
+      room[source].resize(static_cast<std::size_t>(places_.at(source).bytes));
+    }
+    for (const RankOutput& one : group.outputs) {
+      Sinks sinks;
+      for (const std::string& source : one.output->sources) sinks.push_back(room.at(source));
+      absl::Status status = RestoreOutput(one, sinks);
+      if (!status.ok()) return Annotated(status, one.output->tensor.stored.name);
+    }
+    for (const std::string& source : group.sources) {
+      const Place& place = places_.at(source);
+      absl::Status status =
+          files_[place.file].writer->Write(place.tensor, 0, room.at(source));
+      if (!status.ok()) return status;
+      done_bytes_ += place.bytes;
+      if (progress_) progress_(done_bytes_, total_bytes_);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status RestoreOutput(const RankOutput& one, const Sinks& sinks) {
+    const OutputTensor& output = *one.output;
+    const PreparedCheckpoint& prepared = *one.rank->prepared;
+    const std::string& name = output.tensor.stored.name;
+    if (absl::Status status = prepared.Verify(name); !status.ok()) return status;
+    const auto memory = Stored(prepared, name);
+    if (output.verbatim) {
+      const int source = output.plan.place == nullptr ? 0 : output.plan.place(0).source;
+      if (memory->size() != sinks[source].size()) {
+        return absl::DataLossError("its size is not its source's");
+      }
+      std::copy(memory->begin(), memory->end(), sinks[source].begin());
+      return absl::OkStatus();
+    }
+    if (const auto original = Stored(prepared, OriginalName(name))) {
+      absl::Status status = prepared.Verify(OriginalName(name));
+      if (!status.ok()) return status;
+      TensorPlan plan = *MakePlan(*FindLayout(layout_tag::kPlain), output.plan.rows(),
+                                  output.plan.source_row_bytes);
+      plan.place = output.plan.place;
+      return RestorePlan(plan, *original, request_.threads, sinks);
+    }
+    absl::Status status = RestorePlan(output.plan, *memory, request_.threads, sinks);
+    if (!status.ok() || !DiscardsZeroSigns(output.plan)) return status;
+    if (const auto signs = Stored(prepared, ZeroSignsName(name))) {
+      if (status = prepared.Verify(ZeroSignsName(name)); !status.ok()) return status;
+      return ApplyZeroSigns(output.plan, *signs, sinks);
+    }
+    report_.lost_zero_signs +=
+        prepared.Describe(name)->IntParam(kNegativeZerosParam).value_or(0);
+    return absl::OkStatus();
+  }
+
+  static std::optional<std::span<const std::uint8_t>> Stored(const PreparedCheckpoint& prepared,
+                                                             std::string_view name) {
+    const TensorSet::Tensor* tensor = prepared.set().Find(name);
+    if (tensor == nullptr) return std::nullopt;
+    return prepared.set().Bytes(*tensor);
+  }
+
+  absl::Status Finish() {
+    for (SourceFile& file : files_) {
+      if (absl::Status status = file.writer->Finish(); !status.ok()) return status;
+    }
+    report_.exact = true;
+    for (const SourceFile& file : files_) {
+      const absl::StatusOr<SafetensorsFile> written = SafetensorsFile::Open(file.path);
+      if (!written.ok()) return written.status();
+      if (DigestHex(written->file_bytes()) == file.digest) continue;
+      report_.exact = false;
+      report_.differing.push_back(file.path);
+    }
+    return WriteIndex();
+  }
+
+  absl::Status WriteIndex() {
+    const TensorSet& set = ranks_[0].prepared->set();
+    if (set.index_name().empty()) return absl::OkStatus();
+    SafetensorsIndex index;
+    index.total_size = total_bytes_;
+    for (const SourceFile& file : files_) {
+      for (const TensorInfo& info : file.tensors) {
+        index.weight_map[info.name] =
+            fs::path(file.path).lexically_relative(request_.out).string();
+      }
+    }
+    return WriteSafetensorsIndex((fs::path(request_.out) / set.index_name()).string(), index);
+  }
+
+  const RestoreRequest& request_;
+  const Progress& progress_;
+  RestoreReport report_;
+  std::vector<Rank> ranks_;
+  std::vector<SourceFile> files_;
+  std::vector<std::string> header_texts_;
+  std::vector<TensorSpec> specs_;
+  std::vector<Group> groups_;
+  std::map<std::string, Place, std::less<>> places_;
+  std::vector<std::string> made_;  // directories
+  std::int64_t total_bytes_ = 0;
+  std::int64_t done_bytes_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<RestoreReport> RestoreCheckpoint(const RestoreRequest& request,
+                                                const Progress& progress) {
+  return Restorer(request, progress).Run();
+}
+
+}  // namespace lanewise

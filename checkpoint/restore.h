@@ -1,0 +1,39 @@
+#ifndef LANEWISE_CHECKPOINT_RESTORE_H_
+#define LANEWISE_CHECKPOINT_RESTORE_H_
+
+// Gives back the checkpoint that a prepared one was made from.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "checkpoint/prepare.h"
+
+namespace lanewise {
+
+struct RestoreRequest {
+  std::string in;   // a prepared file, index or directory, or a directory of rank-0, rank-1, ...
+  std::string out;  // a file or a directory, as the source was
+  bool overwrite = false;
+  int threads = 0;
+};
+
+struct RestoreReport {
+  std::int64_t tensors = 0;
+  std::int64_t bytes = 0;
+  // Zeros whose sign was discarded and not stored: they come back as +0. 0 with lossless.
+  std::int64_t lost_zero_signs = 0;
+  bool exact = false;                // every file equals its source, byte for byte: checked by its digest
+  std::vector<std::string> differing;  // the files that do not
+};
+
+// Writes the source files again, under their names and with their headers; nothing appears at `out` unless
+// everything succeeds. Refuses a checkpoint that is not prepared, that lacks what prepare writes for this,
+// or whose tensors do not have the digests they were written with.
+absl::StatusOr<RestoreReport> RestoreCheckpoint(const RestoreRequest& request,
+                                                const Progress& progress);
+
+}  // namespace lanewise
+
+#endif  // LANEWISE_CHECKPOINT_RESTORE_H_

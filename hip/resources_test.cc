@@ -1,0 +1,49 @@
+// Holds the kernels of code objects, given as arguments, to their promise: no register spilled, no
+// scratch memory.
+
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "hip/emulator/arch.h"
+#include "hip/emulator/code_object.h"
+
+namespace lanewise {
+namespace {
+
+std::vector<std::string>& Paths() {
+  static auto* const kPaths = new std::vector<std::string>();
+  return *kPaths;
+}
+
+TEST(Resources, NoSpillAndNoScratch) {
+  ASSERT_FALSE(Paths().empty()) << "no code object given";
+  for (const std::string& path : Paths()) {
+    std::ifstream file(path, std::ios::binary);
+    const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
+    const auto arch = path.find(".gfx950.") == std::string::npos ? emulator::Arch::kGfx942
+                                                                 : emulator::Arch::kGfx950;
+    auto object = emulator::CodeObject::Load(bytes, arch);
+    ASSERT_TRUE(object.ok()) << path << ": " << object.status();
+    ASSERT_FALSE((*object)->kernels().empty()) << path;
+    for (const emulator::Kernel& kernel : (*object)->kernels()) {
+      EXPECT_EQ(kernel.vgpr_spill_count, 0) << path << ": " << kernel.name;
+      EXPECT_EQ(kernel.sgpr_spill_count, 0) << path << ": " << kernel.name;
+      EXPECT_EQ(kernel.private_segment_size, 0u) << path << ": " << kernel.name;
+      EXPECT_FALSE(kernel.uses_dynamic_stack) << path << ": " << kernel.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lanewise
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  lanewise::Paths().assign(argv + 1, argv + argc);
+  return RUN_ALL_TESTS();
+}

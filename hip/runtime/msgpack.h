@@ -1,0 +1,34 @@
+#ifndef LANEWISE_HIP_RUNTIME_MSGPACK_H_
+#define LANEWISE_HIP_RUNTIME_MSGPACK_H_
+
+// As much of MessagePack as code objects' metadata use: maps, arrays, strings, integers, booleans
+// and nil.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace lanewise::hip {
+
+struct MsgpackValue {
+  enum class Kind { kNil, kBoolean, kInteger, kString, kArray, kMap } kind = Kind::kNil;
+  int64_t integer = 0;  // kBoolean: 0 or 1
+  std::string string;
+  std::vector<MsgpackValue> array;
+  std::vector<std::pair<MsgpackValue, MsgpackValue>> map;
+
+  // A map's member of that name, or null.
+  const MsgpackValue* Find(const std::string& key) const;
+};
+
+// The one value that `bytes` begin with. Refuses floats, binary and extension types, and nesting
+// deeper than 32.
+absl::StatusOr<MsgpackValue> ParseMsgpack(std::span<const uint8_t> bytes);
+
+}  // namespace lanewise::hip
+
+#endif  // LANEWISE_HIP_RUNTIME_MSGPACK_H_

@@ -1,0 +1,47 @@
+#ifndef LANEWISE_REFERENCE_GEMM_ACTIVATION_H_
+#define LANEWISE_REFERENCE_GEMM_ACTIVATION_H_
+
+// The gated activations (SwiGLU) between the two GEMMs of an expert.
+
+#include "formats/formats.h"
+
+namespace lanewise::reference {
+
+// With fl() rounding to float32 after every operation:
+//   g = min(gate, limit)       u = clamp(up, -limit, limit)       t = fl(alpha * g)
+//   y = bf16(fl(fl(g * rcp(fl(1 + exp2(fl(-t * log2e))))) * fl(u + up_offset)))
+// with log2e = 0x3FB8AA3B. exp2 and rcp are hardware_math.h's. A NaN gate or up gives NaN.
+struct Swiglu {
+  float limit;
+  float alpha = 1.0f;
+  float up_offset = 0.0f;
+};
+
+// Routed experts of DeepSeek V4.1.
+inline constexpr Swiglu kDeepSeekSwiglu = {10.0f};
+// gpt-oss and MiniMax M3: g * sigmoid(1.702 g) * (u + 1).
+inline constexpr Swiglu kGptOssSwiglu = {7.0f, 1.702f, 1.0f};
+
+Bf16 Activate(const Swiglu& swiglu, float gate, float up);
+
+// What y may be where exp2 and rcp are each within kApproximationUlps of the nearest float32 and
+// may flush subnormal results: every result lies between low and high, which are NaN where Activate
+// is.
+struct Bf16Range {
+  Bf16 low;
+  Bf16 high;
+
+  bool Contains(Bf16 y) const;
+};
+Bf16Range ActivationRange(const Swiglu& swiglu, float gate, float up);
+
+// The shared expert of DeepSeek V4.1, which rounds on the way: gate and up are bf16 already,
+//   g = bf16(min(gate, 10))   a = bf16(fl(g / fl(1 + exp(-g))))   y = bf16(fl(a * clamp(up, -10,
+//   10)))
+// exp is hardware_math.h's Exp; the division is IEEE's.
+inline constexpr float kSharedExpertLimit = 10.0f;
+Bf16 ActivateSharedExpert(Bf16 gate, Bf16 up);
+
+}  // namespace lanewise::reference
+
+#endif  // LANEWISE_REFERENCE_GEMM_ACTIVATION_H_

@@ -1,0 +1,69 @@
+#ifndef LANEWISE_REFERENCE_GFX942_MOE_SEMANTICS_H_
+#define LANEWISE_REFERENCE_GFX942_MOE_SEMANTICS_H_
+
+// The mixture of MXFP4 experts on gfx942, decode, as `Planned`: two GEMVs of FP4 weights by FP8
+// activations, the activation between them, the sum over a token's picks, and the shared expert.
+//
+// Operands. gfx942 has no FP4: a nibble becomes the FNUZ byte of its value times 2^-7 by moving
+// bits, and the factor makes up for it. The conversion leaves each 8 values along K as 0 2 4 6 1 3
+// 5 7, activations are stored in the same order, and since the matrix core adds even and odd k
+// apart (cdna3.h), that order shows in the result.
+//   d   = v_mfma_f32_16x16x32_fp8_fp8 of a block of 32 in that order, C = 0
+//   acc = RNE32(acc + d * 2^(cw + 7 + cx - 254))      cw is the weight row's own code
+//
+// Up/gate: K in `slices` contiguous runs of blocks, each ascending in one accumulator; then (s0 +
+// s1), of four slices (s0 + s1) + (s2 + s3). Down: all blocks ascending in one accumulator.
+//
+// Whole: routed_moe.h with kDeepSeekSwiglu; x and the activated rows are quantized with
+// RoutedActivationOptions. The activation is where kernels may differ, within ActivationRange;
+// before it and after it they equal this bit for bit.
+//
+// Exact counterpart of each GEMV: ExactLinear(quantized x, e2m1 w).
+//
+// Source: vLLM's DeepSeek V4.1 mono decode for gfx942 (moe), which keeps the bytes of seed 000.
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "formats/formats.h"
+#include "reference/gemm/operand.h"
+#include "reference/gemm/reduction.h"
+#include "reference/gemm/routed_moe.h"
+#include "reference/quantize/mx.h"
+#include "reference/quantize/options.h"
+#include "reference/tensor.h"
+
+namespace lanewise::reference::gfx942 {
+
+// e4m3fnuz, kRoundUp with maximum 224, floor 1e-10, smallest code 1. A zero block has code 86.
+QuantizeOptions RoutedActivationOptions();
+
+// Packed e2m1 rows as FNUZ bytes of 2^-7 times their values, in logical order, -0 as +0; codes as
+// they are. The bytes' products need kFp4ExponentOffset more in the exponent.
+inline constexpr int kFp4ExponentOffset = 7;
+absl::StatusOr<Quantized> FnuzFromFp4(const MxMatrix& w);
+
+// Two slices, or four. InvalidArgument unless k / 32 is a multiple of `slices`.
+absl::StatusOr<Reduction> UpGateReduction(std::int64_t k, int slices = 2);
+absl::StatusOr<Reduction> DownReduction(std::int64_t k);
+
+// out [M, N] float32 of x [M, K] e4m3fnuz and w [N, K] e2m1, both in logical order. NaN where a row
+// of x or w has a NaN byte or a code of 255. InvalidArgument for other formats, shapes that do not
+// match, K that the reduction refuses.
+absl::StatusOr<Tensor<float, 2>> UpGateGemv(const MxMatrix& x, const MxMatrix& w, int slices = 2);
+absl::StatusOr<Tensor<float, 2>> DownGemv(const MxMatrix& x, const MxMatrix& w);
+
+// The routed experts' sum, and shared [tokens, K] if there is one.
+absl::StatusOr<MoeOutput> RoutedExperts(const Tensor<Bf16, 2>& x, const ExpertTensors& experts,
+                                        const Routing& routing, const Tensor<Bf16, 2>* shared);
+
+// The shared expert of x [tokens, K]: gate_up [2 inter, K] (gate rows, then up rows) and down [K,
+// inter] are FNUZ weights (FnuzWeight). Gate and up are DenseGemv rounded to bf16, then
+// ActivateSharedExpert, then DenseGemv rounded to bf16; both GEMVs have kDensePlan and quantize as
+// it does. [tokens, K]; one rank's part, to be added up by SumRanks.
+absl::StatusOr<Tensor<Bf16, 2>> SharedExpert(const Tensor<Bf16, 2>& x, const MxMatrix& gate_up,
+                                             const MxMatrix& down);
+
+}  // namespace lanewise::reference::gfx942
+
+#endif  // LANEWISE_REFERENCE_GFX942_MOE_SEMANTICS_H_

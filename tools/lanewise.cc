@@ -1,0 +1,60 @@
+// The `lanewise` command.
+
+#include <cstdio>
+#include <map>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "tools/command.h"
+
+namespace {
+
+constexpr char kVersion[] = "lanewise 0.1.0";
+
+constexpr char kFooter[] =
+    "Exit status: 0 done, 1 refused or failed (the reason on stderr), 2 wrong usage.\n"
+    "Each command explains itself: lanewise prepare --help";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Low-precision weights for AMD's gfx942 and gfx950: prepare a checkpoint for its kernels, "
+               "take it back, and look at what every byte means."};
+  app.footer(kFooter);
+  app.set_version_flag("--version", kVersion);
+  app.require_subcommand(1);
+
+  std::map<CLI::App*, lanewise::tools::Action> actions;
+  const auto add = [&](const char* name, const char* about, auto add_options) {
+    CLI::App* command = app.add_subcommand(name, about);
+    actions[command] = add_options(*command);
+  };
+  add("prepare", "Write a checkpoint's weights in the order that a target's kernels read",
+      lanewise::tools::AddPrepare);
+  add("restore", "Give back the checkpoint that a prepared one was made from",
+      lanewise::tools::AddRestore);
+  add("verify", "Check a prepared checkpoint, alone or against its source and the reference",
+      lanewise::tools::AddVerify);
+  add("inspect", "Show the tensors of a file: dtypes, shapes, layouts, NaN, -0, scale codes",
+      lanewise::tools::AddInspect);
+  add("layouts", "List the layouts, or show where a coordinate or a byte goes in one",
+      lanewise::tools::AddLayouts);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // --help and --version come this way too, with status 0.
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  for (const auto& [command, action] : actions) {
+    if (!command->parsed()) continue;
+    const absl::Status status = action();
+    if (status.ok()) return 0;
+    std::fflush(stdout);
+    std::fprintf(stderr, "lanewise %s: %s\n", command->get_name().c_str(),
+                 std::string(status.message()).c_str());
+    return 1;
+  }
+  return 2;
+}

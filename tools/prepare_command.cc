@@ -1,0 +1,135 @@
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/text.h"
+#include "checkpoint/prepare.h"
+#include "checkpoint/recipe_set.h"
+#include "tools/command.h"
+
+namespace lanewise::tools {
+namespace {
+
+struct Options {
+  std::string in, out, target, recipe;
+  int ranks = 1;
+  std::optional<int> rank;
+  bool dry_run = false, lossless = false, pass_through = false, overwrite = false;
+  bool batch_invariant = false;
+  int threads = 0;
+};
+
+// A built-in recipe by name, or a file by its path.
+absl::StatusOr<Recipe> FindRecipe(const std::string& recipe) {
+  if (recipe.find('/') != std::string::npos || recipe.ends_with(".json")) {
+    return Recipe::FromFile(UserPath(recipe));
+  }
+  const absl::StatusOr<RecipeSet> built_in = RecipeSet::BuiltIn();
+  if (!built_in.ok()) return built_in.status();
+  const absl::StatusOr<const Recipe*> found = built_in->Find(recipe);
+  if (!found.ok()) return found.status();
+  return **found;
+}
+
+void PrintOutputs(const PreparedRank& rank) {
+  for (const OutputTensor& output : rank.preparation.outputs) {
+    if (output.verbatim) continue;
+    std::string shape;
+    for (const std::int64_t extent : output.tensor.what.shape) {
+      absl::StrAppend(&shape, shape.empty() ? "" : ", ", extent);
+    }
+    std::printf("  %-28s %-14s %-18s %s\n", output.tensor.what.layout.c_str(),
+                std::string(DTypeName(output.tensor.what.dtype)).c_str(),
+                absl::StrCat("[", shape, "]").c_str(), output.tensor.stored.name.c_str());
+  }
+}
+
+void Print(const PrepareReport& report, const Options& options) {
+  for (const std::string& note : report.notes) std::printf("note: %s\n", note.c_str());
+  std::printf("recipe %s: %s\n", report.recipe.c_str(), report.why.c_str());
+  for (const PreparedRank& rank : report.ranks) {
+    if (options.dry_run) PrintOutputs(rank);
+    const Preparation& done = rank.preparation;
+    std::printf("%s%s: %d source tensors = %d prepared + %d copied", options.dry_run ? "would write " : "",
+                rank.out.c_str(), static_cast<int>(report.source_tensors),
+                static_cast<int>(done.prepared), static_cast<int>(done.copied));
+    if (done.passed > 0) {
+      std::printf(" + %d passed through unprepared", static_cast<int>(done.passed));
+    }
+    std::printf("; %d tensors out", static_cast<int>(done.outputs.size()));
+    if (!options.dry_run) {
+      std::printf(", %s", SizeText(rank.bytes).c_str());
+      if (rank.negative_zeros > 0) {
+        std::printf("; %lld elements -0 became +0%s", static_cast<long long>(rank.negative_zeros),
+                    options.lossless ? ", their signs are stored" : "");
+      }
+    }
+    std::printf("\n");
+  }
+}
+
+absl::Status Prepare(const Options& options) {
+  PrepareRequest request;
+  request.in = UserPath(options.in);
+  request.out = UserPath(options.out);
+  const absl::StatusOr<Target> target = TargetNamed(options.target);
+  if (!target.ok()) return target.status();
+  request.options.target = *target;
+  request.options.ranks = options.ranks;
+  request.options.pass_through = options.pass_through;
+  request.options.batch_invariant = options.batch_invariant;
+  request.rank = options.rank;
+  request.lossless = options.lossless;
+  request.overwrite = options.overwrite;
+  request.dry_run = options.dry_run;
+  request.threads = options.threads;
+  if (!options.recipe.empty()) {
+    absl::StatusOr<Recipe> recipe = FindRecipe(options.recipe);
+    if (!recipe.ok()) return recipe.status();
+    request.recipe = *std::move(recipe);
+  }
+  const absl::StatusOr<PrepareReport> report = PrepareCheckpoint(request, ProgressBar("prepare"));
+  if (!report.ok()) return report.status();
+  Print(*report, options);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Action AddPrepare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("IN", options->in,
+                 "A safetensors file, a *.safetensors.index.json, or a directory of a checkpoint")
+      ->required();
+  app.add_option("OUT", options->out, "A file if IN is a file (and --tp is 1), else a directory")
+      ->required();
+  app.add_option("--target", options->target, "gfx942, gfx950 or flashmla")
+      ->required()
+      ->check(CLI::IsMember({"gfx942", "gfx950", "flashmla"}));
+  app.add_option("--recipe", options->recipe,
+                 "A built-in recipe or a JSON file (docs/recipes.md); by default chosen by looking at the "
+                 "tensors' names, and said aloud");
+  app.add_option("--tp", options->ranks,
+                 "Tensor-parallel ranks: each is prepared into OUT/rank-R, because prepared bytes cannot be "
+                 "sliced later")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--rank", options->rank, "Of --tp ranks, only this one (from 0)");
+  app.add_flag("--dry-run", options->dry_run, "Show what would be written, and write nothing");
+  app.add_flag("--lossless", options->lossless,
+               "Also store what a layout discards (signs of zeros, dequantized originals), so that restore "
+               "is byte for byte");
+  app.add_flag("--pass-through", options->pass_through,
+               "Copy weights that the target has no preparation for, instead of refusing the checkpoint");
+  app.add_flag("--batch-invariant", options->batch_invariant,
+               "gfx950: keep row codes, whose GEMM's order of sums does not depend on the batch");
+  app.add_flag("--overwrite", options->overwrite, "Replace files that are at OUT already");
+  app.add_option("--threads", options->threads, "Threads; 0, the default, takes all processors")
+      ->check(CLI::NonNegativeNumber);
+  return [options] { return Prepare(*options); };
+}
+
+}  // namespace lanewise::tools

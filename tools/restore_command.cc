@@ -1,0 +1,52 @@
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "checkpoint/restore.h"
+#include "tools/command.h"
+
+namespace lanewise::tools {
+namespace {
+
+struct Options {
+  std::string in, out;
+  bool overwrite = false;
+  int threads = 0;
+};
+
+absl::Status Restore(const Options& options) {
+  const RestoreRequest request = {UserPath(options.in), UserPath(options.out), options.overwrite,
+                                  options.threads};
+  const absl::StatusOr<RestoreReport> report = RestoreCheckpoint(request, ProgressBar("restore"));
+  if (!report.ok()) return report.status();
+  std::printf("%s: %lld tensors, %s", request.out.c_str(), static_cast<long long>(report->tensors),
+              SizeText(report->bytes).c_str());
+  if (report->exact) {
+    std::printf("; every file equals its source, byte for byte\n");
+    return absl::OkStatus();
+  }
+  std::printf("; not the source byte for byte:");
+  if (report->lost_zero_signs > 0) {
+    std::printf(" %lld zeros came back as +0 whose sign was not stored (prepare --lossless stores it)",
+                static_cast<long long>(report->lost_zero_signs));
+  }
+  std::printf("\n");
+  for (const std::string& file : report->differing) std::printf("  differs: %s\n", file.c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Action AddRestore(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("PREPARED", options->in,
+                 "What prepare wrote: a file, an index, a directory, or a directory of rank-0, rank-1, ...")
+      ->required();
+  app.add_option("OUT", options->out, "A file or a directory, as the source was")->required();
+  app.add_flag("--overwrite", options->overwrite, "Replace files that are at OUT already");
+  app.add_option("--threads", options->threads, "Threads; 0, the default, takes all processors")
+      ->check(CLI::NonNegativeNumber);
+  return [options] { return Restore(*options); };
+}
+
+}  // namespace lanewise::tools
