@@ -1,4 +1,5 @@
-// Conversions between integers and floating point of 16, 32 and 64 bits, and to normalized integers.
+// Conversions between integers and floating point of 16, 32 and 64 bits, and to normalized
+// integers.
 
 #include <algorithm>
 #include <bit>
@@ -51,7 +52,8 @@ TEST_P(ConversionsTest, FloatToInteger) {
   ExpectEach("v_cvt_rpi_i32_f32 v0, v1", Floats(),
              [](Values v) { return ToI32(std::floor(F(v.a) + 0.5f)); });
   std::vector<Values> doubles = Combine(EdgeLongs());
-  for (double x : {0x1p31 - 1, 0x1p31 - 0.5, -0x1p31 - 0.5, 0x1p32 - 1, 0x1p32 - 0.25, -0.75, 3.9}) {
+  for (double x :
+       {0x1p31 - 1, 0x1p31 - 0.5, -0x1p31 - 0.5, 0x1p32 - 1, 0x1p32 - 0.25, -0.75, 3.9}) {
     doubles.push_back({std::bit_cast<uint64_t>(x), 0, 0});
   }
   ExpectEach("v_cvt_i32_f64 v0, v[2:3]", doubles, [](Values v) { return ToI32(D(v.a)); });
@@ -75,18 +77,16 @@ TEST_P(ConversionsTest, IntegerToFloat) {
   ExpectEachDouble("v_cvt_f64_u32 v[8:9], v1", inputs,
                    [](Values v) { return static_cast<double>(static_cast<uint32_t>(v.a)); });
   for (int byte = 0; byte < 4; ++byte) {
-    ExpectEachFloat("v_cvt_f32_ubyte" + std::to_string(byte) + " v0, v1", inputs, [byte](Values v) {
-      return static_cast<float>((v.a >> (8 * byte)) & 255);
-    });
+    ExpectEachFloat("v_cvt_f32_ubyte" + std::to_string(byte) + " v0, v1", inputs,
+                    [byte](Values v) { return static_cast<float>((v.a >> (8 * byte)) & 255); });
   }
   ExpectEachFloat("v_cvt_off_f32_i4 v0, v1", inputs, [](Values v) {
     const int low = static_cast<int>(v.a & 15);
     return static_cast<float>(low >= 8 ? low - 16 : low) / 16.0f;
   });
   const auto halves = Combine(AllHalves());
-  ExpectEach("v_cvt_f16_u16 v0, v1", halves, [](Values v) {
-    return F16::FromDouble(static_cast<double>(v.a)).bits();
-  });
+  ExpectEach("v_cvt_f16_u16 v0, v1", halves,
+             [](Values v) { return F16::FromDouble(static_cast<double>(v.a)).bits(); });
   ExpectEach("v_cvt_f16_i16 v0, v1", halves, [](Values v) {
     return F16::FromDouble(static_cast<double>(static_cast<int16_t>(v.a))).bits();
   });
@@ -116,8 +116,7 @@ TEST_P(ConversionsTest, FloatToFloat) {
     uint32_t want = F16::FromFloat(std::fabs(x)).bits();
     if (H(want) > std::fabs(x)) --want;
     const uint32_t sign = std::signbit(x) ? 0x8000 : 0;
-    ASSERT_EQ(Get(0, lane), (want | sign) | (want | (sign ^ 0x8000)) << 16)
-        << std::hexfloat << x;
+    ASSERT_EQ(Get(0, lane), (want | sign) | (want | (sign ^ 0x8000)) << 16) << std::hexfloat << x;
   });
   ExpectEachDouble("v_cvt_f64_f32 v[8:9], v1", inputs, [](Values v) { return double{F(v.a)}; });
   ExpectEachFloat("v_cvt_f32_f64 v0, v[2:3]", Combine(EdgeLongs()),
@@ -176,20 +175,25 @@ TEST_P(ConversionsTest, NormalizedIntegers) {
              [](Values v) { return Normalized(H(v.a), -1, 32767) * 0x10001; });
   ExpectEach("v_cvt_pknorm_u16_f16 v0, v1, v1", halves,
              [](Values v) { return Normalized(H(v.a), 0, 65535) * 0x10001; });
-  ExpectEach("v_cvt_norm_i16_f16 v0, v1", halves, [](Values v) { return Normalized(H(v.a), -1, 32767); });
-  ExpectEach("v_cvt_norm_u16_f16 v0, v1", halves, [](Values v) { return Normalized(H(v.a), 0, 65535); });
+  ExpectEach("v_cvt_norm_i16_f16 v0, v1", halves,
+             [](Values v) { return Normalized(H(v.a), -1, 32767); });
+  ExpectEach("v_cvt_norm_u16_f16 v0, v1", halves,
+             [](Values v) { return Normalized(H(v.a), 0, 65535); });
   for (uint32_t byte = 0; byte < 4; ++byte) {
     wave_->scalar[2] = byte + 8;  // two bits count
-    ExpectEach("v_cvt_pk_u8_f32 v0, v1, s2, v6", [] {
-      auto inputs = Floats();
-      for (Values& v : inputs) v.c = 0xaabbccdd;
-      return inputs;
-    }(), [byte](Values v) {
-      const float x = F(v.a);
-      const auto value = static_cast<uint64_t>(
-          std::isnan(x) ? 0 : std::nearbyint(std::min(255.0f, std::max(0.0f, x))));
-      return (0xaabbccddu & ~(255u << (8 * byte))) | value << (8 * byte);
-    });
+    ExpectEach(
+        "v_cvt_pk_u8_f32 v0, v1, s2, v6",
+        [] {
+          auto inputs = Floats();
+          for (Values& v : inputs) v.c = 0xaabbccdd;
+          return inputs;
+        }(),
+        [byte](Values v) {
+          const float x = F(v.a);
+          const auto value = static_cast<uint64_t>(
+              std::isnan(x) ? 0 : std::nearbyint(std::min(255.0f, std::max(0.0f, x))));
+          return (0xaabbccddu & ~(255u << (8 * byte))) | value << (8 * byte);
+        });
   }
 }
 

@@ -129,7 +129,7 @@ class LlvmDecoder final : public Decoder {
     inst.mnemonic = Intern(BaseMnemonic(printed == nullptr ? "?" : printed));
     const std::string_view mnemonic = inst.mnemonic;
 
-    TakeOperands(mc, inst);
+    TakeOperands(mc, words, inst);
     FieldContext fields;
     fields.has_scalar_result =
         inst.dst_count > 1 && inst.dst[0].is_vector() && inst.dst[1].is_scalar();
@@ -239,7 +239,8 @@ class LlvmDecoder final : public Decoder {
     if (count < capacity) list[count++] = operand;
   }
 
-  void TakeOperands(const llvm::MCInst& mc, Instruction& inst) const {
+  void TakeOperands(const llvm::MCInst& mc, const InstructionWords& words,
+                    Instruction& inst) const {
     const llvm::MCInstrDesc& desc = target_->instructions->get(mc.getOpcode());
     const unsigned results = desc.getNumDefs();
     for (unsigned i = 0; i < mc.getNumOperands() && i < desc.getNumOperands(); ++i) {
@@ -254,6 +255,10 @@ class LlvmDecoder final : public Decoder {
       } else if (value.isImm() && (info.RegClass >= 0 || IsLiteralSource(inst, i, results))) {
         operand.kind = Operand::Kind::kConstant;
         operand.constant = static_cast<uint64_t>(value.getImm());
+      } else if (value.isExpr()) {
+        // A literal that an inline constant could have said: LLVM marks it with an expression.
+        operand.kind = Operand::Kind::kConstant;
+        operand.constant = words.word[1];
       } else {
         continue;
       }

@@ -4,6 +4,7 @@ namespace lanewise::emulator {
 
 void RegisterFamilies(Arch arch, HandlerTable& table) {
   RegisterLds(arch, table);
+  RegisterLdsLanes(arch, table);
   RegisterMoves(arch, table);
   RegisterProgramFlow(arch, table);
   RegisterVectorInteger(arch, table);

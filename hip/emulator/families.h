@@ -39,6 +39,7 @@ void RegisterScalarMasks(Arch arch, HandlerTable& table);      // scalar_masks.c
 void RegisterScalarRegisters(Arch arch, HandlerTable& table);  // scalar_registers.cc
 void RegisterMatrix(Arch arch, HandlerTable& table);           // matrix.cc
 void RegisterLds(Arch arch, HandlerTable& table);              // lds_memory.cc
+void RegisterLdsLanes(Arch arch, HandlerTable& table);         // lds_lanes.cc
 void RegisterScalarMemory(Arch arch, HandlerTable& table);     // scalar_memory.cc
 void RegisterVectorAtomic(Arch arch, HandlerTable& table);     // vector_atomic.cc
 void RegisterVectorMemory(Arch arch, HandlerTable& table);     // vector_memory.cc

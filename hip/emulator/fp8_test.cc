@@ -34,10 +34,9 @@ struct Format {
                            : std::nan("");
     }
     if (!has_inf && has_nan && !fnuz && magnitude == sign() - 1) return std::nan("");
-    const double value = exponent == 0
-                             ? std::ldexp(mantissa, 1 - bias - mantissa_bits)
-                             : std::ldexp(mantissa + (1u << mantissa_bits),
-                                          exponent - bias - mantissa_bits);
+    const double value = exponent == 0 ? std::ldexp(mantissa, 1 - bias - mantissa_bits)
+                                       : std::ldexp(mantissa + (1u << mantissa_bits),
+                                                    exponent - bias - mantissa_bits);
     return negative ? -value : value;
   }
   uint32_t Largest() const {
@@ -66,8 +65,8 @@ struct Format {
     const bool negative = std::signbit(x);
     if (std::isnan(x)) return Nan(negative);
     const double magnitude = std::fabs(x);
-    const double step = std::ldexp(1.0, (static_cast<int>(Largest() >> mantissa_bits)) - bias -
-                                            mantissa_bits);
+    const double step =
+        std::ldexp(1.0, (static_cast<int>(Largest() >> mantissa_bits)) - bias - mantissa_bits);
     if (magnitude >= Value(Largest()) + step / 2) {
       // A tie at the end of the range goes to the even neighbour, which may be the largest.
       if (magnitude > Value(Largest()) + step / 2 || (Largest() & 1) != 0) {
@@ -154,14 +153,14 @@ class Fp8Test : public InstructionTest {
 };
 
 TEST_P(Fp8Test, EveryCodeUp) {
-  for (const auto& [name, format] : {std::pair<std::string, Format>("fp8", Fp8()), {"bf8", Bf8()}}) {
+  for (const auto& [name, format] :
+       {std::pair<std::string, Format>("fp8", Fp8()), {"bf8", Bf8()}}) {
     for (uint32_t code = 0; code < 256; ++code) {
       const double want = format.Value(code);
       Set(1, 0, code | 0xa5 << 8 | code << 16 | (code ^ 0xff) << 24);
-      Run("v_cvt_f32_" + name + " v0, v1\n" +
-          "v_cvt_f32_" + name + "_sdwa v8, v1 src0_sel:BYTE_1\n" +
-          "v_cvt_f32_" + name + "_sdwa v9, v1 src0_sel:BYTE_3\n" +
-          "v_cvt_pk_f32_" + name + " v[10:11], v1\n" +
+      Run("v_cvt_f32_" + name + " v0, v1\n" + "v_cvt_f32_" + name +
+          "_sdwa v8, v1 src0_sel:BYTE_1\n" + "v_cvt_f32_" + name +
+          "_sdwa v9, v1 src0_sel:BYTE_3\n" + "v_cvt_pk_f32_" + name + " v[10:11], v1\n" +
           "v_cvt_pk_f32_" + name + "_sdwa v[12:13], v1 src0_sel:WORD_1");
       ASSERT_TRUE(SameFloat(F32(0, 0), want)) << name << " " << code;
       ASSERT_TRUE(SameFloat(F32(8, 0), format.Value(0xa5))) << name << " " << code;
@@ -203,7 +202,8 @@ TEST_P(Fp8Test, DownToNearest) {
 
 TEST_P(Fp8Test, StochasticFromFloat) {
   Draw draw(9);
-  for (const auto& [name, format] : {std::pair<std::string, Format>("fp8", Fp8()), {"bf8", Bf8()}}) {
+  for (const auto& [name, format] :
+       {std::pair<std::string, Format>("fp8", Fp8()), {"bf8", Bf8()}}) {
     std::vector<Values> inputs;
     for (uint64_t bits : FloatsFor(format)) {
       for (uint64_t seed : {uint64_t{0}, uint64_t{0xffffffff}, draw.Next() & 0xffffffffu}) {
@@ -213,17 +213,16 @@ TEST_P(Fp8Test, StochasticFromFloat) {
     for (uint32_t byte = 0; byte < 4; ++byte) {
       const std::string select =
           " op_sel:[0,0," + std::to_string(byte & 1) + "," + std::to_string(byte >> 1) + "]";
-      ForEach("v_cvt_sr_" + name + "_f32 v0, v1, v4" + (byte == 0 ? "" : select), inputs,
-              [&](Values v, int lane) {
-                const uint32_t mask = 0xffu << (8 * byte);
-                ASSERT_EQ(Get(0, lane) & ~mask, kPoison & ~mask);
-                const uint32_t got = (Get(0, lane) >> (8 * byte)) & 0xff;
-                const uint32_t want =
-                    format.Stochastic(F(v.a), static_cast<uint32_t>(v.b), 23, false);
-                ASSERT_TRUE(SameCode(format, got, want))
-                    << name << " of " << F(v.a) << " seed " << v.b << ": " << got << ", expected "
-                    << want;
-              });
+      ForEach(
+          "v_cvt_sr_" + name + "_f32 v0, v1, v4" + (byte == 0 ? "" : select), inputs,
+          [&](Values v, int lane) {
+            const uint32_t mask = 0xffu << (8 * byte);
+            ASSERT_EQ(Get(0, lane) & ~mask, kPoison & ~mask);
+            const uint32_t got = (Get(0, lane) >> (8 * byte)) & 0xff;
+            const uint32_t want = format.Stochastic(F(v.a), static_cast<uint32_t>(v.b), 23, false);
+            ASSERT_TRUE(SameCode(format, got, want)) << name << " of " << F(v.a) << " seed " << v.b
+                                                     << ": " << got << ", expected " << want;
+          });
     }
   }
 }
@@ -247,7 +246,8 @@ TEST_P(Fp8Test, Bf16) {
                   [](Values v) { return F(v.a << 16); });
   std::vector<uint64_t> floats = EdgeWords();
   for (uint64_t half = 0; half < 65536; half += 3) {
-    for (uint64_t low : {0x0000, 0x7fff, 0x8000, 0x8001, 0xffff}) floats.push_back(half << 16 | low);
+    for (uint64_t low : {0x0000, 0x7fff, 0x8000, 0x8001, 0xffff})
+      floats.push_back(half << 16 | low);
   }
   ForEach("v_cvt_pk_bf16_f32 v0, v1, -v1", Combine(floats), [&](Values v, int lane) {
     const float x = F(v.a);
@@ -302,8 +302,8 @@ class ScaledTest : public Fp8Test {
  protected:
   // Scales as floats: the mantissa is ignored, a sign too.
   static std::vector<uint32_t> Scales() {
-    return {127u << 23, 130u << 23 | 0x12345, 100u << 23, 1u << 23, 254u << 23, 0u, 255u << 23,
-            0x80000000u | 126u << 23};
+    return {127u << 23, 130u << 23 | 0x12345,    100u << 23, 1u << 23, 254u << 23, 0u,
+            255u << 23, 0x80000000u | 126u << 23};
   }
   static double Factor(uint32_t scale) {
     const int field = static_cast<int>(scale >> 23) & 0xff;
@@ -316,7 +316,8 @@ class ScaledTest : public Fp8Test {
 };
 
 TEST_P(ScaledTest, EveryCodeUp) {
-  for (const auto& [name, format] : {std::pair<std::string, Format>("fp8", kE4m3), {"bf8", kE5m2}}) {
+  for (const auto& [name, format] :
+       {std::pair<std::string, Format>("fp8", kE4m3), {"bf8", kE5m2}}) {
     for (uint32_t scale : Scales()) {
       wave_->scalar[2] = scale;
       const double factor = Factor(scale);
@@ -341,8 +342,8 @@ TEST_P(ScaledTest, EveryCodeUp) {
           }
         }
         for (int index = 0; index < 4; ++index) {
-          const std::string select = " op_sel:[" + std::to_string(index & 1) + "," +
-                                     std::to_string(index >> 1) + ",";
+          const std::string select =
+              " op_sel:[" + std::to_string(index & 1) + "," + std::to_string(index >> 1) + ",";
           Run("v_cvt_scalef32_f32_" + name + " v0, v1, s2" + select + "0]");
           for (int lane = 0; lane < kLanes; ++lane) {
             ASSERT_TRUE(kF32.Same(Get(0, lane), format.Value(byte(lane, index)) * factor));
@@ -473,8 +474,8 @@ TEST_P(ScaledTest, Stochastic) {
          {std::pair<std::string, Format>("fp8", kE4m3), {"bf8", kE5m2}}) {
       ForEach("v_cvt_scalef32_sr_" + name + "_" + wide.name + " v0, v1, v4, s2 op_sel:[0,0,1,0]",
               values, [&](Values v, int lane) {
-                const uint32_t want = format.Stochastic(value(v.a), static_cast<uint32_t>(v.b),
-                                                        wide.mantissa, false);
+                const uint32_t want =
+                    format.Stochastic(value(v.a), static_cast<uint32_t>(v.b), wide.mantissa, false);
                 ASSERT_EQ(Get(0, lane) & 0xffff00ffu, kPoison & 0xffff00ffu);
                 ASSERT_TRUE(SameCode(format, (Get(0, lane) >> 8) & 0xff, want))
                     << name << " " << wide.name << " " << value(v.a);
@@ -506,7 +507,8 @@ TEST_P(ScaledTest, SixBits) {
   const int exponent = -1;
   wave_->scalar[2] = static_cast<uint32_t>(127 + exponent) << 23;
   const double factor = std::ldexp(1.0, exponent);
-  for (const auto& [name, format] : {std::pair<std::string, Format>("fp6", kE2m3), {"bf6", kE3m2}}) {
+  for (const auto& [name, format] :
+       {std::pair<std::string, Format>("fp6", kE2m3), {"bf6", kE3m2}}) {
     // Up: lane l has code (i + l) % 64 at i.
     for (int lane = 0; lane < kLanes; ++lane) {
       uint64_t bits[4] = {};
@@ -521,8 +523,8 @@ TEST_P(ScaledTest, SixBits) {
     }
     for (const Wide& wide : {kF32, kF16, kBf16}) {
       const int words = wide.bits;
-      Run("v_cvt_scalef32_pk32_" + wide.name + "_" + name + " v[64:" +
-          std::to_string(63 + words) + "], v[40:45], s2");
+      Run("v_cvt_scalef32_pk32_" + wide.name + "_" + name + " v[64:" + std::to_string(63 + words) +
+          "], v[40:45], s2");
       for (int lane = 0; lane < kLanes; ++lane) {
         for (int i = 0; i < 32; ++i) {
           const double want = format.Value(static_cast<uint32_t>((i + lane) % 64)) * factor;
@@ -558,7 +560,8 @@ TEST_P(ScaledTest, SixBits) {
           "v_cvt_scalef32_sr_pk32_" + name + "_f32 v[50:55], v[64:95], v4, s2");
       for (int i = 0; i < 32; ++i) {
         const double x = F(floats[first + i]) / factor;
-        ASSERT_EQ(SixBits(*wave_, 40, 0, i < 16 ? 2 * i : 2 * i - 31), format.Nearest(x, true)) << x;
+        ASSERT_EQ(SixBits(*wave_, 40, 0, i < 16 ? 2 * i : 2 * i - 31), format.Nearest(x, true))
+            << x;
         ASSERT_EQ(SixBits(*wave_, 50, 0, i), format.Stochastic(x, Get(4, 0), 23, true)) << x;
       }
     }

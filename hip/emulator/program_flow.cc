@@ -48,8 +48,13 @@ uint64_t AddressOf(const Wave& wave, uint32_t pc) { return wave.context->image_b
 
 void GoTo(Wave& wave, uint64_t address) {
   const uint64_t pc = address - wave.context->image_base;
-  // An impossible pc fails at the next fetch, with the same message as any other.
-  wave.next_pc = pc > 0xfffffffc ? 0xfffffffc : static_cast<uint32_t>(pc);
+  if (pc > UINT32_MAX) {
+    wave.Fail(absl::StrCat("jumps to 0x", absl::Hex(address),
+                           ", which is outside of the code object at 0x",
+                           absl::Hex(wave.context->image_base)));
+    return;
+  }
+  wave.next_pc = static_cast<uint32_t>(pc);
 }
 
 void GetPc(Wave& wave, const Instruction& inst) {
