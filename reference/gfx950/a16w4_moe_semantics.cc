@@ -123,6 +123,7 @@ class ExpertUnits {
 // One pick of a token, at its expert's place in the order that units are numbered in.
 struct PlacedPick {
   std::int64_t place;
+  std::int64_t slot;
   std::int64_t expert;
   float weight;
 };
@@ -198,7 +199,7 @@ absl::StatusOr<MoeOutput> A16w4Moe(const Tensor<Bf16, 2>& x, const ExpertTensors
         continue;
       }
       picks[static_cast<std::size_t>(token)].push_back(
-          {slot, expert, routing.weights(token, slot)});
+          {slot, slot, expert, routing.weights(token, slot)});
       tokens_of_expert[expert].insert(token);
     }
   }
@@ -210,8 +211,9 @@ absl::StatusOr<MoeOutput> A16w4Moe(const Tensor<Bf16, 2>& x, const ExpertTensors
     }
     for (std::vector<PlacedPick>& list : picks) {
       for (PlacedPick& pick : list) pick.place = place[pick.expert];
-      std::stable_sort(list.begin(), list.end(),
-                       [](const PlacedPick& a, const PlacedPick& b) { return a.place < b.place; });
+      std::sort(list.begin(), list.end(), [](const PlacedPick& a, const PlacedPick& b) {
+        return std::pair(a.place, a.slot) < std::pair(b.place, b.slot);
+      });
     }
   }
 
