@@ -92,7 +92,7 @@ class Preparer {
     if (request_.recipe) {
       recipe_ = *request_.recipe;
       report_.recipe = recipe_.name;
-      report_.why = "given";
+      report_.why = absl::StrCat("recipe ", recipe_.name, ", as asked for");
       return absl::OkStatus();
     }
     const absl::StatusOr<RecipeSet> recipes = RecipeSet::BuiltIn();

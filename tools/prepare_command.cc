@@ -50,7 +50,7 @@ void PrintOutputs(const PreparedRank& rank) {
 
 void Print(const PrepareReport& report, const Options& options) {
   for (const std::string& note : report.notes) std::printf("note: %s\n", note.c_str());
-  std::printf("recipe %s: %s\n", report.recipe.c_str(), report.why.c_str());
+  std::printf("%s\n", report.why.c_str());
   for (const PreparedRank& rank : report.ranks) {
     if (options.dry_run) PrintOutputs(rank);
     const Preparation& done = rank.preparation;
