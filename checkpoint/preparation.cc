@@ -112,7 +112,9 @@ absl::StatusOr<Preparation> PlanPreparation(const RecipeMatch& match,
                           std::move(sources)});
       continue;
     }
-    preparation.prepared += std::ssize(sources);
+    bool copied = true;
+    for (const OutputTensor& output : *planned) copied = copied && output.plan.place == nullptr;
+    (copied ? preparation.copied : preparation.prepared) += std::ssize(sources);
     for (OutputTensor& output : *planned) outputs.Add(std::move(output));
   }
   if (!refusals.empty() && !options.pass_through) {

@@ -73,7 +73,7 @@ struct Preparation {
 
   // Where every source tensor went.
   std::int64_t prepared = 0;  // into weights that were prepared
-  std::int64_t copied = 0;    // no recipe knows them
+  std::int64_t copied = 0;    // no recipe knows them, or the target takes them as they are
   std::int64_t passed = 0;    // refused, but pass_through copied them
 };
 

@@ -41,7 +41,7 @@ struct PreparedRank {
 
 struct PrepareReport {
   std::string recipe;
-  std::string why;                 // this recipe
+  std::string why;                 // this recipe, one sentence with its name
   std::vector<std::string> notes;  // what is odd but harmless
   std::int64_t source_tensors = 0;
   std::int64_t source_bytes = 0;

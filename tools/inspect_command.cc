@@ -3,13 +3,16 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
 #include "tools/command.h"
 #include "tools/inspect/inspect.h"
+#include "tools/rank_paths.h"
 
 namespace lanewise::tools {
 namespace {
@@ -51,7 +54,7 @@ std::string ShapeText(const std::vector<std::int64_t>& shape) {
   return absl::StrCat("[", text, "]");
 }
 
-std::string CountsText(const ElementCounts& counts) {
+std::string CountsText(DType elements, const ElementCounts& counts) {
   std::string text;
   const auto add = [&](const std::string& piece) {
     absl::StrAppend(&text, text.empty() ? "" : ", ", piece);
@@ -60,9 +63,11 @@ std::string CountsText(const ElementCounts& counts) {
     add(absl::StrCat("codes ", *counts.least_code, " .. ", *counts.greatest_code));
   }
   if (counts.nan_codes > 0) add(absl::StrCat(counts.nan_codes, " codes 255 (NaN)"));
-  if (counts.nans > 0) add(absl::StrCat(counts.nans, " NaN"));
+  // What does not occur is worth a word of quantized elements only.
+  const bool quantized = BitsPerElement(elements) <= 8 && elements != DType::kF8E8m0;
+  if (quantized || counts.nans > 0) add(absl::StrCat(counts.nans, " NaN"));
   if (counts.infs > 0) add(absl::StrCat(counts.infs, " Inf"));
-  if (counts.negative_zeros > 0) add(absl::StrCat(counts.negative_zeros, " -0"));
+  if (quantized || counts.negative_zeros > 0) add(absl::StrCat(counts.negative_zeros, " -0"));
   return text;
 }
 
@@ -85,7 +90,7 @@ void PrintTensor(const InspectedTensor& tensor) {
                 ShapeText(tensor.prepared->shape).c_str(), params.c_str());
   }
   if (!tensor.counts) return;
-  if (const std::string text = CountsText(*tensor.counts); !text.empty()) {
+  if (const std::string text = CountsText(tensor.elements, *tensor.counts); !text.empty()) {
     std::printf("    %s\n", text.c_str());
   }
 }
@@ -130,7 +135,7 @@ Json CountsJson(const InspectedTensor& tensor) {
   return {{"nan", counts.nans}, {"inf", counts.infs}, {"negative_zero", counts.negative_zeros}};
 }
 
-void PrintJson(const Inspection& inspection) {
+Json InspectionJson(const Inspection& inspection) {
   Json tensors = Json::array();
   for (const InspectedTensor& tensor : inspection.tensors) {
     Json one = {{"name", tensor.stored.name},
@@ -163,18 +168,26 @@ void PrintJson(const Inspection& inspection) {
     }
   }
   all["tensors"] = std::move(tensors);
-  std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  return all;
 }
 
 absl::Status RunInspect(const Options& options) {
-  const absl::StatusOr<Inspection> inspection =
-      Inspect(UserPath(options.path), !options.no_values, options.threads);
-  if (!inspection.ok()) return inspection.status();
-  if (options.json) {
-    PrintJson(*inspection);
-  } else {
-    Print(*inspection);
+  const std::vector<std::string> paths = RankPaths(UserPath(options.path));
+  Json ranks = Json::array();
+  for (const std::string& path : paths) {
+    const absl::StatusOr<Inspection> inspection =
+        Inspect(path, !options.no_values, options.threads);
+    if (!inspection.ok()) return inspection.status();
+    if (options.json) {
+      ranks.push_back(InspectionJson(*inspection));
+    } else {
+      if (paths.size() > 1) std::printf("%s\n", path.c_str());
+      Print(*inspection);
+    }
   }
+  if (!options.json) return absl::OkStatus();
+  const Json all = paths.size() > 1 ? Json{{"ranks", std::move(ranks)}} : std::move(ranks[0]);
+  std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
   return absl::OkStatus();
 }
 
@@ -183,7 +196,8 @@ absl::Status RunInspect(const Options& options) {
 Action AddInspect(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("FILE", options->path,
-                 "A safetensors file, an index or a directory, of a source or a prepared checkpoint")
+                 "A safetensors file, an index or a directory, of a source or a prepared checkpoint; a "
+                 "directory of rank-0, rank-1, ... shows each")
       ->required();
   app.add_flag("--json", options->json, "Print JSON, for other programs");
   app.add_flag("--no-values", options->no_values,

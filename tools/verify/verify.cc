@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checkpoint/prepared.h"
+#include "tools/rank_paths.h"
 #include "tools/verify/against_source.h"
 #include "tools/verify/stored_form.h"
 #include "weights/parallel.h"
@@ -15,25 +16,6 @@ namespace lanewise::tools {
 namespace {
 
 namespace fs = std::filesystem;
-
-// `path`, or the directories rank-0, rank-1, ... in it.
-std::vector<std::string> RankPaths(const std::string& path) {
-  std::error_code error;
-  std::map<int, std::string> ranks;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
-    const std::string name = entry.path().filename().string();
-    const std::size_t digits = name.size() - 5;
-    if (!name.starts_with("rank-") || digits < 1 || digits > 6 || !entry.is_directory(error)) {
-      continue;
-    }
-    if (name.find_first_not_of("0123456789", 5) != std::string::npos) continue;
-    ranks[std::stoi(name.substr(5))] = entry.path().string();
-  }
-  if (ranks.empty()) return {path};
-  std::vector<std::string> paths;
-  for (auto& [rank, directory] : ranks) paths.push_back(std::move(directory));
-  return paths;
-}
 
 // What the file says of itself.
 void VerifyAlone(const PreparedCheckpoint& prepared, int threads, const Progress& progress,
