@@ -142,6 +142,7 @@ class Preparer {
     for (const TensorSet::Shard& shard : set_->shards()) {
       sources.insert(fs::weakly_canonical(shard.file.path(), error).string());
     }
+    if (absl::Status status = CheckOutside(); !status.ok()) return status;
     for (std::size_t r = 0; r < report_.ranks.size(); ++r) {
       const std::string& out = report_.ranks[r].out;
       const bool is_file = OneFile() && request_.options.ranks == 1;
@@ -165,6 +166,19 @@ class Preparer {
       }
     }
     return absl::OkStatus();
+  }
+
+  // Nothing is written into a checkpoint's own directory.
+  absl::Status CheckOutside() const {
+    if (set_->source() != TensorSet::Source::kDirectory) return absl::OkStatus();
+    std::error_code error;
+    const fs::path in = fs::weakly_canonical(fs::path(set_->directory()) / ".", error);
+    const fs::path out = fs::weakly_canonical(fs::absolute(request_.out, error), error);
+    const auto [rest, end] = std::mismatch(in.begin(), in.end(), out.begin(), out.end());
+    // A path that ends with a slash has an empty last component.
+    if (rest != in.end() && !rest->empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        request_.out, " lies in ", set_->directory(), ", the checkpoint that is read"));
   }
 
   // Files that do not belong would be read as part of the prepared checkpoint.
@@ -209,8 +223,19 @@ class Preparer {
         file.outputs.push_back(&output);
         if (request_.lossless && !output.verbatim) AddExtras(output, &file);
       }
+      // All of its tensors are parts of ones that begin in other files.
+      if (file.outputs.empty() && !set_->index_name().empty()) AddEmptyMarker(&file);
     }
     return absl::OkStatus();
+  }
+
+  static void AddEmptyMarker(OutputFile* file) {
+    OutputTensor marker;
+    marker.tensor.stored = {EmptyFileName(file->name), DType::kU8, {0}};
+    marker.tensor.what.layout = std::string(layout_tag::kPlain);
+    marker.tensor.what.shape = {0};
+    file->extras.push_back(std::move(marker));
+    file->extra_bytes.emplace_back();
   }
 
   void AddExtras(const OutputTensor& output, OutputFile* file) const {
@@ -413,6 +438,10 @@ std::string ZeroSignsName(std::string_view tensor) {
 
 std::string OriginalName(std::string_view tensor) {
   return absl::StrCat("lanewise.original/", AbslView(tensor));
+}
+
+std::string EmptyFileName(std::string_view file) {
+  return absl::StrCat("lanewise.empty/", AbslView(file));
 }
 
 std::string OptionsJson(const PreparationOptions& options, bool lossless) {

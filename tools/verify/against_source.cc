@@ -182,6 +182,9 @@ class Comparison {
 
   // Nothing lost, nothing added.
   void CheckCensus() {
+    for (const TensorSet::Shard& shard : prepared_.set().shards()) {
+      Explain(EmptyFileName(shard.name));
+    }
     std::set<std::string, std::less<>> accounted;
     for (const TensorSet::Tensor& tensor : prepared_.set().tensors()) {
       if (explained_.count(tensor.name()) == 0) {
