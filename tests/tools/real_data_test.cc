@@ -40,8 +40,17 @@ class RealDataTest : public testing::Test {
   const std::string target_;
 };
 
+const char* DataDirectory() { return std::getenv("LANEWISE_DATA"); }
+
+// A directory that is given and does not exist is a mistake, not an absence.
+TEST(RealDataDirectoryTest, IsThereIfGiven) {
+  if (DataDirectory() == nullptr) return;
+  EXPECT_TRUE(std::filesystem::is_directory(DataDirectory()))
+      << "LANEWISE_DATA is " << DataDirectory();
+}
+
 void RegisterCases() {
-  const char* data = std::getenv("LANEWISE_DATA");
+  const char* data = DataDirectory();
   for (const char* name : {"real_fp8", "silero_vad_16k"}) {
     const std::string path =
         data == nullptr ? "" : std::string(data) + "/" + name + ".safetensors";
