@@ -4,8 +4,10 @@
 // The checks that need no knowledge of an instruction beyond its decoded operands: registers read
 // before they are written, registers used before s_waitcnt.
 //
-// An instruction that copies or selects (Instruction::copies) may read what was never written; its
-// result then counts as never written. Everything else must not.
+// Compilers move, spill and select registers that were never written, and combine lane masks of
+// which only some bits matter. So moves, selects and bitwise scalar operations
+// (Instruction::undefined) hand undefined bits on to their results; everything else must not read
+// one, EXEC must not become one.
 
 #include <string>
 

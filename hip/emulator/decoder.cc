@@ -88,16 +88,47 @@ InstructionClass ClassOf(Encoding encoding, std::string_view mnemonic, const Mem
   return InstructionClass::kVector;
 }
 
-// Compilers move and select whole registers whatever is in them: spills, tuples that are filled in
-// part, values that only some paths define.
-bool IsCopy(std::string_view mnemonic) {
-  constexpr std::string_view kCopies[] = {
-      "v_mov_b32",         "v_mov_b64",           "v_accvgpr_read_b32", "v_accvgpr_write_b32",
-      "v_accvgpr_mov_b32", "v_pk_mov_b32",        "v_cndmask_b32",      "v_swap_b32",
-      "v_readlane_b32",    "v_readfirstlane_b32", "v_writelane_b32",    "s_mov_b32",
-      "s_mov_b64",         "s_cselect_b32",       "s_cselect_b64",
+UndefinedRule UndefinedRuleOf(std::string_view mnemonic) {
+  struct Entry {
+    std::string_view mnemonic;
+    UndefinedRule rule;
   };
-  return std::find(std::begin(kCopies), std::end(kCopies), mnemonic) != std::end(kCopies);
+  constexpr Entry kRules[] = {
+      {"v_mov_b32", UndefinedRule::kCopies},
+      {"v_mov_b64", UndefinedRule::kCopies},
+      {"v_pk_mov_b32", UndefinedRule::kCopies},
+      {"v_swap_b32", UndefinedRule::kCopies},
+      {"v_accvgpr_read_b32", UndefinedRule::kCopies},
+      {"v_accvgpr_write_b32", UndefinedRule::kCopies},
+      {"v_accvgpr_mov_b32", UndefinedRule::kCopies},
+      {"v_readlane_b32", UndefinedRule::kCopies},
+      {"v_readfirstlane_b32", UndefinedRule::kCopies},
+      {"v_writelane_b32", UndefinedRule::kCopies},
+      {"v_cndmask_b32", UndefinedRule::kSelect},
+      {"s_mov_b32", UndefinedRule::kCopies},
+      {"s_mov_b64", UndefinedRule::kCopies},
+      {"s_not_b32", UndefinedRule::kCopies},
+      {"s_not_b64", UndefinedRule::kCopies},
+      {"s_cselect_b32", UndefinedRule::kSelect},
+      {"s_cselect_b64", UndefinedRule::kSelect},
+      {"s_and_b32", UndefinedRule::kAnd},
+      {"s_and_b64", UndefinedRule::kAnd},
+      {"s_nand_b64", UndefinedRule::kAnd},
+      {"s_andn2_b32", UndefinedRule::kAndNot},
+      {"s_andn2_b64", UndefinedRule::kAndNot},
+      {"s_or_b32", UndefinedRule::kOr},
+      {"s_or_b64", UndefinedRule::kOr},
+      {"s_nor_b64", UndefinedRule::kOr},
+      {"s_orn2_b32", UndefinedRule::kOrNot},
+      {"s_orn2_b64", UndefinedRule::kOrNot},
+      {"s_xor_b32", UndefinedRule::kXor},
+      {"s_xor_b64", UndefinedRule::kXor},
+      {"s_xnor_b64", UndefinedRule::kXor},
+  };
+  for (const Entry& entry : kRules) {
+    if (entry.mnemonic == mnemonic) return entry.rule;
+  }
+  return UndefinedRule::kFails;
 }
 
 class LlvmDecoder final : public Decoder {
@@ -139,7 +170,7 @@ class LlvmDecoder final : public Decoder {
     if (inst.encoding == Encoding::kFlat) PlaceFlatOperands(inst);
     if (inst.encoding == Encoding::kMubuf) PlaceBufferOperands(inst);
     inst.klass = ClassOf(inst.encoding, mnemonic, inst.mem);
-    inst.copies = IsCopy(mnemonic);
+    inst.undefined = UndefinedRuleOf(mnemonic);
     if (inst.klass == InstructionClass::kMatrix) inst.matrix_cycles = MatrixCycles(mc);
     const Handler handler = handlers_.Find(mnemonic);
     inst.handler = handler != nullptr ? handler : FailUnknown;
@@ -332,9 +363,13 @@ class LlvmDecoder final : public Decoder {
     const bool has_data =
         (Contains(inst.mnemonic, "_store") || Contains(inst.mnemonic, "_atomic")) && !to_lds;
     Operand address, data;
-    if (has_data) {
-      data = count > 0 ? vectors[count - 1] : Operand();
-      if (count == 2) address = vectors[0];
+    if (has_data && count == 2) {
+      // LLVM lists the data of a scratch store before its address, of the others after it.
+      const bool data_first = inst.mem.segment == MemoryFields::Segment::kScratch;
+      data = vectors[data_first ? 0 : 1];
+      address = vectors[data_first ? 1 : 0];
+    } else if (has_data) {
+      data = count > 0 ? vectors[0] : Operand();
     } else if (count > 0) {
       address = vectors[0];
     }

@@ -39,7 +39,7 @@ const HandlerTable& HandlersFor(Arch arch) {
 }
 
 std::string_view BaseMnemonic(std::string_view mnemonic) {
-  // LLVM counts "off" to the mnemonic of scratch instructions without an address.
+  // LLVM's asm strings go on to the first operand, or to a constant part of the text ("off").
   mnemonic = mnemonic.substr(0, mnemonic.find(' '));
   for (std::string_view suffix : {"_e32", "_e64", "_sdwa", "_dpp"}) {
     if (mnemonic.size() > suffix.size() &&

@@ -53,7 +53,8 @@ class HandlerTable {
 // The table of a chip, made on first use.
 const HandlerTable& HandlersFor(Arch arch);
 
-// An instruction's mnemonic without encoding suffix or blanks: "v_add_f32_e32 " gives "v_add_f32".
+// An instruction's mnemonic without encoding suffix and what follows a blank: "v_add_f32_e32 " gives
+// "v_add_f32".
 std::string_view BaseMnemonic(std::string_view mnemonic);
 
 }  // namespace lanewise::emulator

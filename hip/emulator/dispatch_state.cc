@@ -41,7 +41,7 @@ uint32_t ModeOf(uint32_t rsrc1) {
 
 void SetScalar(Wave& wave, WaveShadow* shadow, int index, uint32_t value) {
   wave.scalar[index] = value;
-  if (shadow != nullptr) shadow->scalar_defined[index] = true;
+  if (shadow != nullptr) shadow->scalar_defined[index] = ~0u;
 }
 
 void SetScalar64(Wave& wave, WaveShadow* shadow, int index, uint64_t value) {
@@ -174,7 +174,7 @@ void DispatchState::Begin(Wave& wave, int id, const Extent& workgroup, WaveShado
   wave.set_exec(exec);
   if (shadow != nullptr) {
     shadow->defined[0] = exec;
-    shadow->scalar_defined[kExec] = shadow->scalar_defined[kExec + 1] = true;
+    shadow->scalar_defined[kExec] = shadow->scalar_defined[kExec + 1] = ~0u;
   }
   wave.mode.bits = ModeOf(kernel.rsrc1);
   // With preloaded arguments the first 256 bytes are for hardware that cannot preload.

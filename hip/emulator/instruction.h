@@ -116,6 +116,18 @@ enum class InstructionClass : uint8_t {
   kCount,
 };
 
+// What becomes of source bits that were never written (see checker.h).
+enum class UndefinedRule : uint8_t {
+  kFails,   // their use is an error
+  kCopies,  // they make the same bits of the result undefined: moves
+  kSelect,  // only those of the chosen source do: v_cndmask, s_cselect
+  kAnd,     // a 0 on the other side hides them: bitwise scalar operations on lane masks
+  kOr,      // a 1 does
+  kXor,     // nothing does
+  kAndNot,  // as kAnd and kOr, the second source inverted
+  kOrNot,
+};
+
 struct Instruction {
   Handler handler = nullptr;
   uint32_t pc = 0;   // byte offset from the start of the code object's text
@@ -124,8 +136,7 @@ struct Instruction {
   InstructionClass klass = InstructionClass::kOther;
   bool has_output_modifiers = false;  // omod, clamp, SDWA destination select or DPP
   bool has_input_modifiers = false;   // neg, abs, op_sel, SDWA source select or DPP
-  bool copies =
-      false;  // moves or selects values whole: an undefined source only makes its result so
+  UndefinedRule undefined = UndefinedRule::kFails;
   uint16_t matrix_cycles = 0;  // matrix instructions: cycles of the matrix core
   uint8_t dst_count = 0;
   uint8_t src_count = 0;

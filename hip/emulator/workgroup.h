@@ -16,7 +16,7 @@ namespace lanewise::emulator {
 // The checker's knowledge of one wave's registers. Bit l of a mask is lane l.
 struct WaveShadow {
   uint64_t defined[kVectorRows];  // lanes written
-  bool scalar_defined[kScalarEntries];
+  uint32_t scalar_defined[kScalarEntries];  // bits written
   // Sequence number of the memory operation that is still to write the register, 0 for none; it has
   // written once the wave's completed count reaches the number.
   uint32_t vector_vm[kVectorRows];    // by vmcnt
@@ -28,6 +28,8 @@ struct WaveShadow {
   std::vector<uint8_t> scratch_defined;  // a byte for each byte of the wave's scratch
   // Lanes of the current instruction's result rows that stay undefined, set by its handler.
   uint64_t undefined_result[4] = {};
+  // Bits of its scalar result that stay undefined.
+  uint64_t undefined_scalar = 0;
 };
 
 // Who touched a byte of LDS last. Epochs count barriers from 1; 0 is never.
