@@ -20,8 +20,8 @@ struct Words {
   uint32_t word[4];
 };
 
-// Every opcode in operands that are legal for some width: pairs and larger tuples begin at multiples
-// of 8, and a literal follows where an instruction wants one.
+// Every opcode in operands that are legal for some width: pairs and larger tuples begin at
+// multiples of 8, and a literal follows where an instruction wants one.
 std::vector<Words> AllEncodings() {
   std::vector<Words> all;
   constexpr uint32_t kVector = 0x100;
@@ -29,8 +29,8 @@ std::vector<Words> AllEncodings() {
     for (uint32_t source : {kVector + 16, 4u}) {
       all.push_back({{0x7e000000u | 8u << 17 | op << 9 | source}});  // VOP1
     }
-    all.push_back({{0x7c000000u | op << 17 | 24u << 9 | (kVector + 16)}});       // VOPC
-    all.push_back({{0xbe800000u | 4u << 16 | op << 8 | 8u}});                    // SOP1
+    all.push_back({{0x7c000000u | op << 17 | 24u << 9 | (kVector + 16)}});  // VOPC
+    all.push_back({{0xbe800000u | 4u << 16 | op << 8 | 8u}});               // SOP1
   }
   for (uint32_t op = 0; op < 64; ++op) {
     all.push_back({{op << 25 | 8u << 17 | 24u << 9 | (kVector + 16), 0x3f800000u}});  // VOP2
@@ -54,8 +54,7 @@ std::vector<Words> AllEncodings() {
   }
   // The scaled matrix instructions: a prefix that names the scales, and bit 11 of the rest.
   for (uint32_t op : {0x2du, 0x2eu}) {
-    all.push_back({{0xd3ac0000u, (kVector + 2) << 9 | (kVector + 1),
-                    0xd3800800u | op << 16 | 8u,
+    all.push_back({{0xd3ac0000u, (kVector + 2) << 9 | (kVector + 1), 0xd3800800u | op << 16 | 8u,
                     (kVector + 128) << 18 | (kVector + 64) << 9 | (kVector + 16)}});
   }
   return all;
@@ -77,11 +76,21 @@ std::set<std::string> DecodedMnemonics(Arch arch) {
 // Left out: debugger and trap hardware, whole-wave forks, graphics, and sparse matrix shapes of
 // gfx950 whose operand layout is not known here.
 bool LeftOut(const std::string& name, Arch arch) {
-  static const std::set<std::string> kNames = {
-      "s_cbranch_cdbgsys", "s_cbranch_cdbgsys_and_user", "s_cbranch_cdbgsys_or_user",
-      "s_cbranch_cdbguser", "s_cbranch_g_fork", "s_cbranch_i_fork", "s_cbranch_join",
-      "s_rfe_b64", "s_rfe_restore_b64", "s_setvskip", "s_sendmsghalt", "s_setkill",
-      "s_endpgm_ordered_ps_done", "v_mfma_ld_scale_b32", "v_screen_partition_4se_b32"};
+  static const std::set<std::string> kNames = {"s_cbranch_cdbgsys",
+                                               "s_cbranch_cdbgsys_and_user",
+                                               "s_cbranch_cdbgsys_or_user",
+                                               "s_cbranch_cdbguser",
+                                               "s_cbranch_g_fork",
+                                               "s_cbranch_i_fork",
+                                               "s_cbranch_join",
+                                               "s_rfe_b64",
+                                               "s_rfe_restore_b64",
+                                               "s_setvskip",
+                                               "s_sendmsghalt",
+                                               "s_setkill",
+                                               "s_endpgm_ordered_ps_done",
+                                               "v_mfma_ld_scale_b32",
+                                               "v_screen_partition_4se_b32"};
   static const std::set<std::string> kSparse = {
       "v_smfmac_f32_16x16x128_bf8_bf8", "v_smfmac_f32_16x16x128_bf8_fp8",
       "v_smfmac_f32_16x16x128_fp8_bf8", "v_smfmac_f32_16x16x128_fp8_fp8",

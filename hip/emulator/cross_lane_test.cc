@@ -31,7 +31,9 @@ TEST_P(CrossLaneTest, ReadsAndWritesSingleLanes) {
   EXPECT_EQ(wave_->scalar[1], 1063u);
   EXPECT_EQ(wave_->scalar[2], 1017u);
   for (int lane = 0; lane < kLanes; ++lane) {
-    const uint32_t expected = lane == 17 ? 4242 : lane == 3 ? 7 : 2000 + static_cast<uint32_t>(lane);
+    const uint32_t expected = lane == 17  ? 4242
+                              : lane == 3 ? 7
+                                          : 2000 + static_cast<uint32_t>(lane);
     ASSERT_EQ(Get(2, lane), expected) << lane;
   }
   wave_->set_exec(0);

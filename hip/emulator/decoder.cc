@@ -364,8 +364,10 @@ class LlvmDecoder final : public Decoder {
         (Contains(inst.mnemonic, "_store") || Contains(inst.mnemonic, "_atomic")) && !to_lds;
     Operand address, data;
     if (has_data) {
-      data = count > 0 ? vectors[count - 1] : Operand();
-      if (count == 2) address = vectors[0];
+      // LLVM lists the address first, but for scratch.
+      const bool scratch = inst.mem.segment == MemoryFields::Segment::kScratch;
+      data = vectors[scratch || count < 2 ? 0 : 1];
+      if (count == 2) address = vectors[scratch ? 1 : 0];
     } else if (count > 0) {
       address = vectors[0];
     }

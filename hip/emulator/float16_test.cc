@@ -76,16 +76,16 @@ class Float16Test : public InstructionTest {
       const uint32_t got = Get(0, lane);
       const uint32_t want = expected(v) & 0xffffu;
       if (IsNan(want) && IsNan(got) && got >> 16 == above >> 16) return;
-      ASSERT_EQ(got, want | above) << text << std::hex << " a = " << v.a << " b = " << v.b
-                                   << " c = " << v.c;
+      ASSERT_EQ(got, want | above)
+          << text << std::hex << " a = " << v.a << " b = " << v.b << " c = " << v.c;
     });
   }
 };
 
 const std::vector<uint64_t>& SomeHalves() {
   static const auto* const kSome =
-      new std::vector<uint64_t>{0x0000, 0x8000, 0x0001, 0x03ff, 0x0400, 0x3c00, 0xbc01,
-                                0x7bff, 0xfc00, 0x7e00, 0x5640, 0x1234};
+      new std::vector<uint64_t>{0x0000, 0x8000, 0x0001, 0x03ff, 0x0400, 0x3c00,
+                                0xbc01, 0x7bff, 0xfc00, 0x7e00, 0x5640, 0x1234};
   return *kSome;
 }
 
@@ -95,13 +95,13 @@ TEST_P(Float16Test, Arithmetic) {
   Check("v_sub_f16 v0, v1, v4", two, 0, [](Values v) { return Add(v.a, v.b ^ 0x8000); });
   Check("v_subrev_f16 v0, v1, v4", two, 0, [](Values v) { return Add(v.b, v.a ^ 0x8000); });
   Check("v_mul_f16 v0, v1, v4", two, 0, [](Values v) { return Mul(v.a, v.b); });
-  const auto three = Combine(AllHalves(), {0x3c01, 0x0001, 0x7bff, 0xb555}, {0x8000, 0x0001, 0x7bff});
+  const auto three =
+      Combine(AllHalves(), {0x3c01, 0x0001, 0x7bff, 0xb555}, {0x8000, 0x0001, 0x7bff});
   const uint32_t kept = kPoison & 0xffff0000u;
   Check("v_fma_f16 v0, v1, v4, v6", three, kept, [](Values v) { return Fma(v.a, v.b, v.c); });
   Check("v_fma_f16 v0, v1, v4, v6", Combine(EdgeHalves(), EdgeHalves(), EdgeHalves()), kept,
         [](Values v) { return Fma(v.a, v.b, v.c); });
-  Check("v_mad_f16 v0, v1, v4, v6", three, kept,
-        [](Values v) { return Add(Mul(v.a, v.b), v.c); });
+  Check("v_mad_f16 v0, v1, v4, v6", three, kept, [](Values v) { return Add(Mul(v.a, v.b), v.c); });
   Check("v_mad_legacy_f16 v0, v1, v4, v6", three, 0,
         [](Values v) { return Add(Mul(v.a, v.b), v.c); });
   Check("v_madak_f16 v0, v1, v4, 0x4200", two, kept,
@@ -172,15 +172,16 @@ TEST_P(Float16Test, Packed) {
   std::vector<Values> inputs;
   Draw draw(6);
   for (uint64_t i = 0; i < 65536; ++i) {
-    inputs.push_back({i | ((i * 40503) & 0xffff) << 16, draw.Next() & 0xffffffffu,
-                      draw.Next() & 0xffffffffu});
+    inputs.push_back(
+        {i | ((i * 40503) & 0xffff) << 16, draw.Next() & 0xffffffffu, draw.Next() & 0xffffffffu});
   }
   const auto check = [&](const std::string& text, auto expected) {
     ForEach(text, inputs, [&](Values v, int lane) {
       for (int shift : {0, 16}) {
         const uint32_t got = (Get(0, lane) >> shift) & 0xffffu;
-        const uint32_t want = expected((v.a >> shift) & 0xffff, (v.b >> shift) & 0xffff,
-                                       (v.c >> shift) & 0xffff) & 0xffffu;
+        const uint32_t want =
+            expected((v.a >> shift) & 0xffff, (v.b >> shift) & 0xffff, (v.c >> shift) & 0xffff) &
+            0xffffu;
         if (IsNan(got) && IsNan(want)) continue;
         ASSERT_EQ(got, want) << text << std::hex << " a = " << v.a << " b = " << v.b;
       }
@@ -266,10 +267,11 @@ TEST_P(Float16Test, RoundingModes) {
 
 TEST_P(Float16Test, DenormalModes) {
   wave_->mode.bits = 0x330;  // halves and doubles flushed, floats not
-  Check("v_mul_f16 v0, v1, v4", Combine(AllHalves(), {0x3c00, 0x3800}), 0, [](Values v) -> uint32_t {
-    const auto flush = [](uint64_t x) { return (x & 0x7c00) == 0 ? x & 0x8000 : x; };
-    return static_cast<uint32_t>(flush(Mul(flush(v.a), v.b)));
-  });
+  Check("v_mul_f16 v0, v1, v4", Combine(AllHalves(), {0x3c00, 0x3800}), 0,
+        [](Values v) -> uint32_t {
+          const auto flush = [](uint64_t x) { return (x & 0x7c00) == 0 ? x & 0x8000 : x; };
+          return static_cast<uint32_t>(flush(Mul(flush(v.a), v.b)));
+        });
   Set(1, 0, 0x00010001);
   Set(4, 0, 0x3c003c00);
   Run("v_pk_mul_f16 v0, v1, v4\nv_fma_mix_f32 v8, v1, 1.0, 0 op_sel_hi:[1,0,0]");
@@ -277,7 +279,8 @@ TEST_P(Float16Test, DenormalModes) {
   EXPECT_EQ(Get(8, 0), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Chips, Float16Test, testing::Values(Arch::kGfx942, Arch::kGfx950), ChipName);
+INSTANTIATE_TEST_SUITE_P(Chips, Float16Test, testing::Values(Arch::kGfx942, Arch::kGfx950),
+                         ChipName);
 
 }  // namespace
 }  // namespace lanewise::emulator

@@ -18,9 +18,7 @@ bool IsNan(float a) { return a != a; }
 bool IsSignaling(float a) { return IsNan(a) && (std::bit_cast<uint32_t>(a) & 0x400000) == 0; }
 
 // The smaller of two numbers by sign and magnitude, so that -0 is below +0.
-bool Below(float a, float b) {
-  return a < b || (a == b && std::signbit(a) && !std::signbit(b));
-}
+bool Below(float a, float b) { return a < b || (a == b && std::signbit(a) && !std::signbit(b)); }
 float Min(float a, float b, bool ieee) {
   if (ieee && (IsSignaling(a) || IsSignaling(b))) return std::nanf("");
   if (IsNan(a)) return b;
@@ -48,12 +46,11 @@ TEST_P(FloatTest, SingleArithmetic) {
     ExpectEachFloat("v_sub_f32 v0, v1, v4", inputs, [](Values v) { return F(v.a) - F(v.b); });
     ExpectEachFloat("v_subrev_f32 v0, v1, v4", inputs, [](Values v) { return F(v.b) - F(v.a); });
     ExpectEachFloat("v_mul_f32 v0, v1, v4", inputs, [](Values v) { return F(v.a) * F(v.b); });
-    ExpectEachFloat("v_mul_legacy_f32 v0, v1, v4", inputs, [](Values v) {
-      return F(v.a) == 0 || F(v.b) == 0 ? 0.0f : F(v.a) * F(v.b);
-    });
+    ExpectEachFloat("v_mul_legacy_f32 v0, v1, v4", inputs,
+                    [](Values v) { return F(v.a) == 0 || F(v.b) == 0 ? 0.0f : F(v.a) * F(v.b); });
   }
-  const std::vector<uint64_t> third = {0, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x33800000,
-                                       0x80000000, 1, 0x7fc00000};
+  const std::vector<uint64_t> third = {0,          0x3f800000, 0xbf800000, 0x7f800000, 0xff800000,
+                                       0x33800000, 0x80000000, 1,          0x7fc00000};
   for (const auto& inputs : {Combine(EdgeWords(), EdgeWords(), third), RandomFloats(2)}) {
     const auto fma = [](Values v) { return std::fma(F(v.a), F(v.b), F(v.c)); };
     ExpectEachFloat("v_fma_f32 v0, v1, v4, v6", inputs, fma);
@@ -77,8 +74,8 @@ TEST_P(FloatTest, SingleArithmetic) {
 }
 
 TEST_P(FloatTest, SingleMinimaAndMaxima) {
-  const std::vector<uint64_t> third = {0, 0x80000000, 0x3f800000, 0xbf800000, 0x7f800000,
-                                       0x7f800001, 0x7fc00000};
+  const std::vector<uint64_t> third = {0,          0x80000000, 0x3f800000, 0xbf800000,
+                                       0x7f800000, 0x7f800001, 0x7fc00000};
   for (bool ieee : {true, false}) {
     wave_->mode.bits = ieee ? 0x3f0 : 0x1f0;
     const auto two = Combine(EdgeWords(), EdgeWords());
@@ -87,12 +84,10 @@ TEST_P(FloatTest, SingleMinimaAndMaxima) {
     ExpectEachFloat("v_max_f32 v0, v1, v4", two,
                     [ieee](Values v) { return Max(F(v.a), F(v.b), ieee); });
     const auto three = Combine(EdgeWords(), EdgeWords(), third);
-    ExpectEachFloat("v_min3_f32 v0, v1, v4, v6", three, [ieee](Values v) {
-      return Min(Min(F(v.a), F(v.b), ieee), F(v.c), ieee);
-    });
-    ExpectEachFloat("v_max3_f32 v0, v1, v4, v6", three, [ieee](Values v) {
-      return Max(Max(F(v.a), F(v.b), ieee), F(v.c), ieee);
-    });
+    ExpectEachFloat("v_min3_f32 v0, v1, v4, v6", three,
+                    [ieee](Values v) { return Min(Min(F(v.a), F(v.b), ieee), F(v.c), ieee); });
+    ExpectEachFloat("v_max3_f32 v0, v1, v4, v6", three,
+                    [ieee](Values v) { return Max(Max(F(v.a), F(v.b), ieee), F(v.c), ieee); });
     ExpectEachFloat("v_med3_f32 v0, v1, v4, v6", three, [ieee](Values v) {
       const float a = F(v.a), b = F(v.b), c = F(v.c);
       if (IsNan(a) || IsNan(b) || IsNan(c)) return Min(Min(a, b, ieee), c, ieee);
@@ -176,15 +171,17 @@ TEST_P(FloatTest, DoubleArithmetic) {
       if (signaling) return std::nan("");
       return D(v.a) == D(v.b) ? D(v.a & v.b) : std::fmax(D(v.a), D(v.b));
     });
-    ExpectEachDouble("v_floor_f64 v[8:9], v[2:3]", inputs, [](Values v) { return std::floor(D(v.a)); });
-    ExpectEachDouble("v_ceil_f64 v[8:9], v[2:3]", inputs, [](Values v) { return std::ceil(D(v.a)); });
-    ExpectEachDouble("v_trunc_f64 v[8:9], v[2:3]", inputs, [](Values v) { return std::trunc(D(v.a)); });
+    ExpectEachDouble("v_floor_f64 v[8:9], v[2:3]", inputs,
+                     [](Values v) { return std::floor(D(v.a)); });
+    ExpectEachDouble("v_ceil_f64 v[8:9], v[2:3]", inputs,
+                     [](Values v) { return std::ceil(D(v.a)); });
+    ExpectEachDouble("v_trunc_f64 v[8:9], v[2:3]", inputs,
+                     [](Values v) { return std::trunc(D(v.a)); });
     ExpectEachDouble("v_rndne_f64 v[8:9], v[2:3]", inputs,
                      [](Values v) { return std::nearbyint(D(v.a)); });
     ExpectEachDouble("v_fract_f64 v[8:9], v[2:3]", inputs, [](Values v) {
-      return std::isfinite(D(v.a))
-                 ? std::fmin(D(v.a) - std::floor(D(v.a)), 0x1.fffffffffffffp-1)
-                 : std::nan("");
+      return std::isfinite(D(v.a)) ? std::fmin(D(v.a) - std::floor(D(v.a)), 0x1.fffffffffffffp-1)
+                                   : std::nan("");
     });
     ExpectEachDouble("v_frexp_mant_f64 v[8:9], v[2:3]", inputs, [](Values v) {
       int exponent;
@@ -209,7 +206,8 @@ TEST_P(FloatTest, DoubleArithmetic) {
 TEST_P(FloatTest, PairsOfSingles) {
   for (const auto& inputs : {Random(1 << 13, 5), Combine(EdgeLongs(), EdgeLongs())}) {
     const auto pair = [](float low, float high) {
-      return static_cast<uint64_t>(std::bit_cast<uint32_t>(high)) << 32 | std::bit_cast<uint32_t>(low);
+      return static_cast<uint64_t>(std::bit_cast<uint32_t>(high)) << 32 |
+             std::bit_cast<uint32_t>(low);
     };
     const auto same = [&](uint64_t got, uint64_t want) {
       for (int shift : {0, 32}) {
@@ -251,10 +249,8 @@ TEST_P(FloatTest, RoundingModes) {
   struct {
     uint32_t mode;
     float positive, negative;
-  } const kCases[] = {{0, 1.0f, -1.0f},
-                      {1, 0x1.000002p0f, -1.0f},
-                      {2, 1.0f, -0x1.000002p0f},
-                      {3, 1.0f, -1.0f}};
+  } const kCases[] = {
+      {0, 1.0f, -1.0f}, {1, 0x1.000002p0f, -1.0f}, {2, 1.0f, -0x1.000002p0f}, {3, 1.0f, -1.0f}};
   for (const auto& test : kCases) {
     wave_->mode.bits = 0x3f0 | test.mode;
     for (int lane = 0; lane < kLanes; ++lane) {
@@ -291,9 +287,9 @@ TEST_P(FloatTest, DenormalModes) {
   SetF32(4, 1, 0.5f);
   struct {
     uint32_t mode, first, second;
-  } const kCases[] = {{0x3f0, 0x00400000, 0x00400000},   // all kept
-                      {0x3d0, 0, 0},                     // outputs flushed
-                      {0x3e0, 0, 0x00400000},            // inputs flushed
+  } const kCases[] = {{0x3f0, 0x00400000, 0x00400000},  // all kept
+                      {0x3d0, 0, 0},                    // outputs flushed
+                      {0x3e0, 0, 0x00400000},           // inputs flushed
                       {0x3c0, 0, 0}};
   for (const auto& test : kCases) {
     wave_->mode.bits = test.mode;
@@ -335,9 +331,10 @@ TEST_P(FloatTest, OutputModifiers) {
 TEST_P(FloatTest, CubeFaces) {
   struct {
     float x, y, z, face, s, t, major;
-  } const kCases[] = {{2, 1, -1, 0, 1, -1, 4},   {-2, 1, -1, 1, -1, -1, -4}, {1, 2, -1, 2, 1, -1, 4},
-                      {1, -2, -1, 3, 1, 1, -4},  {1, -1, 2, 4, 1, 1, 4},     {1, -1, -2, 5, -1, 1, -4},
-                      {1, 1, 1, 4, 1, -1, 2},    {2, 2, 1, 2, 2, 1, 4}};
+  } const kCases[] = {{2, 1, -1, 0, 1, -1, 4}, {-2, 1, -1, 1, -1, -1, -4},
+                      {1, 2, -1, 2, 1, -1, 4}, {1, -2, -1, 3, 1, 1, -4},
+                      {1, -1, 2, 4, 1, 1, 4},  {1, -1, -2, 5, -1, 1, -4},
+                      {1, 1, 1, 4, 1, -1, 2},  {2, 2, 1, 2, 2, 1, 4}};
   for (const auto& test : kCases) {
     SetF32(1, 0, test.x);
     SetF32(4, 0, test.y);

@@ -67,7 +67,8 @@ TEST_P(ScalarTest, Arithmetic) {
     const uint64_t less = b + (scc ? 1 : 0);
     return Result{a - less, less > a ? 1 : 0};
   });
-  Check("s_mul_i32 s6, s2, s4", false, Words(), [](auto a, auto b, bool) { return Result{a * b, -1}; });
+  Check("s_mul_i32 s6, s2, s4", false, Words(),
+        [](auto a, auto b, bool) { return Result{a * b, -1}; });
   Check("s_mul_hi_u32 s6, s2, s4", false, Words(),
         [](auto a, auto b, bool) { return Result{(a * b) >> 32, -1}; });
   Check("s_mul_hi_i32 s6, s2, s4", false, Words(), [](auto a, auto b, bool) {
@@ -153,8 +154,10 @@ TEST_P(ScalarTest, ShiftsAndFields) {
   const auto words = Combine(EdgeWords(), amounts);
   const auto longs = Combine(EdgeLongs(), amounts);
   const auto low = [](uint64_t value) { return Truth(value & 0xffffffffu); };
-  Check("s_lshl_b32 s6, s2, s4", false, words, [&](auto a, auto b, bool) { return low(a << (b % 32)); });
-  Check("s_lshr_b32 s6, s2, s4", false, words, [&](auto a, auto b, bool) { return low(a >> (b % 32)); });
+  Check("s_lshl_b32 s6, s2, s4", false, words,
+        [&](auto a, auto b, bool) { return low(a << (b % 32)); });
+  Check("s_lshr_b32 s6, s2, s4", false, words,
+        [&](auto a, auto b, bool) { return low(a >> (b % 32)); });
   Check("s_ashr_i32 s6, s2, s4", false, words,
         [&](auto a, auto b, bool) { return low(static_cast<uint64_t>(S(a) >> (b % 32))); });
   Check("s_lshl_b64 s[6:7], s[2:3], s4", true, longs,
@@ -172,7 +175,8 @@ TEST_P(ScalarTest, ShiftsAndFields) {
   });
   std::vector<uint64_t> fields;
   for (uint64_t offset : {0, 1, 7, 31, 40, 63}) {
-    for (uint64_t width : {0, 1, 5, 31, 32, 33, 63, 64, 127}) fields.push_back(offset | width << 16);
+    for (uint64_t width : {0, 1, 5, 31, 32, 33, 63, 64, 127})
+      fields.push_back(offset | width << 16);
   }
   // Bit by bit: beyond the word an unsigned field sees zeros, a signed one copies of the sign.
   const auto field = [](uint64_t a, uint64_t b, int bits, bool sign) {
@@ -236,7 +240,8 @@ TEST_P(ScalarTest, Counts) {
     Check("s_brev_" + suffix + (wide ? " s[6:7], " : " s6, ") + source, wide, inputs,
           [&](auto a, auto, bool) {
             uint64_t result = 0;
-            for (int i = 0; i < bits; ++i) result |= static_cast<uint64_t>(bit(a, i)) << (bits - 1 - i);
+            for (int i = 0; i < bits; ++i)
+              result |= static_cast<uint64_t>(bit(a, i)) << (bits - 1 - i);
             return Result{result, -1};
           });
     Check("s_quadmask_" + suffix + (wide ? " s[6:7], " : " s6, ") + source, wide, inputs,
@@ -259,12 +264,10 @@ TEST_P(ScalarTest, Counts) {
     for (int i = 0; i < 64; ++i) result |= static_cast<uint64_t>(bit(a, i / 2)) << i;
     return Result{result, -1};
   });
-  Check("s_bitset0_b32 s6, s2", false, Combine(EdgeWords()), [](auto a, auto, bool) {
-    return Result{0x55667788u & ~(uint64_t{1} << (a % 32)), -1};
-  });
-  Check("s_bitset1_b32 s6, s2", false, Combine(EdgeWords()), [](auto a, auto, bool) {
-    return Result{0x55667788u | uint64_t{1} << (a % 32), -1};
-  });
+  Check("s_bitset0_b32 s6, s2", false, Combine(EdgeWords()),
+        [](auto a, auto, bool) { return Result{0x55667788u & ~(uint64_t{1} << (a % 32)), -1}; });
+  Check("s_bitset1_b32 s6, s2", false, Combine(EdgeWords()),
+        [](auto a, auto, bool) { return Result{0x55667788u | uint64_t{1} << (a % 32), -1}; });
   Check("s_bitset0_b64 s[6:7], s2", true, Combine(EdgeWords()), [](auto a, auto, bool) {
     return Result{0x1122334455667788u & ~(uint64_t{1} << (a % 64)), -1};
   });
@@ -289,33 +292,27 @@ TEST_P(ScalarTest, Comparisons) {
   for (const auto& relation : kRelations) {
     const std::string name = relation.name;
     const auto u = [](uint64_t a) { return static_cast<int64_t>(a); };
-    Check("s_cmp_" + name + "_i32 s2, s4", false, Words(), [&](auto a, auto b, bool) {
-      return Result{kKept, relation.holds(S(a), S(b)) ? 1 : 0};
-    });
-    Check("s_cmp_" + name + "_u32 s2, s4", false, Words(), [&](auto a, auto b, bool) {
-      return Result{kKept, relation.holds(u(a), u(b)) ? 1 : 0};
-    });
-    Check("s_cmpk_" + name + "_i32 s2, 0xfff0", false, Words(), [&](auto a, auto, bool) {
-      return Result{kKept, relation.holds(S(a), -16) ? 1 : 0};
-    });
-    Check("s_cmpk_" + name + "_u32 s2, 0xfff0", false, Words(), [&](auto a, auto, bool) {
-      return Result{kKept, relation.holds(u(a), 0xfff0) ? 1 : 0};
-    });
+    Check("s_cmp_" + name + "_i32 s2, s4", false, Words(),
+          [&](auto a, auto b, bool) { return Result{kKept, relation.holds(S(a), S(b)) ? 1 : 0}; });
+    Check("s_cmp_" + name + "_u32 s2, s4", false, Words(),
+          [&](auto a, auto b, bool) { return Result{kKept, relation.holds(u(a), u(b)) ? 1 : 0}; });
+    Check("s_cmpk_" + name + "_i32 s2, 0xfff0", false, Words(),
+          [&](auto a, auto, bool) { return Result{kKept, relation.holds(S(a), -16) ? 1 : 0}; });
+    Check("s_cmpk_" + name + "_u32 s2, 0xfff0", false, Words(),
+          [&](auto a, auto, bool) { return Result{kKept, relation.holds(u(a), 0xfff0) ? 1 : 0}; });
   }
   Check("s_cmp_eq_u64 s[2:3], s[4:5]", false, Longs(),
         [&](auto a, auto b, bool) { return Result{kKept, a == b ? 1 : 0}; });
   Check("s_cmp_lg_u64 s[2:3], s[4:5]", false, Longs(),
         [&](auto a, auto b, bool) { return Result{kKept, a != b ? 1 : 0}; });
   const auto bits = Combine(EdgeLongs(), {0, 1, 31, 32, 63, 64});
-  Check("s_bitcmp1_b32 s2, s4", false, bits, [&](auto a, auto b, bool) {
-    return Result{kKept, static_cast<int>(a >> (b % 32)) & 1};
-  });
+  Check("s_bitcmp1_b32 s2, s4", false, bits,
+        [&](auto a, auto b, bool) { return Result{kKept, static_cast<int>(a >> (b % 32)) & 1}; });
   Check("s_bitcmp0_b32 s2, s4", false, bits, [&](auto a, auto b, bool) {
     return Result{kKept, 1 - (static_cast<int>(a >> (b % 32)) & 1)};
   });
-  Check("s_bitcmp1_b64 s[2:3], s4", false, bits, [&](auto a, auto b, bool) {
-    return Result{kKept, static_cast<int>(a >> (b % 64)) & 1};
-  });
+  Check("s_bitcmp1_b64 s[2:3], s4", false, bits,
+        [&](auto a, auto b, bool) { return Result{kKept, static_cast<int>(a >> (b % 64)) & 1}; });
   Check("s_bitcmp0_b64 s[2:3], s4", false, bits, [&](auto a, auto b, bool) {
     return Result{kKept, 1 - (static_cast<int>(a >> (b % 64)) & 1)};
   });
@@ -327,11 +324,11 @@ TEST_P(ScalarTest, SavesExec) {
   struct {
     const char* name;
     uint64_t expected;
-  } const kCases[] = {{"and", kSource & kExec},       {"or", kSource | kExec},
-                      {"xor", kSource ^ kExec},       {"andn2", kSource & ~kExec},
-                      {"orn2", kSource | ~kExec},     {"andn1", ~kSource & kExec},
-                      {"orn1", ~kSource | kExec},     {"nand", ~(kSource & kExec)},
-                      {"nor", ~(kSource | kExec)},    {"xnor", ~(kSource ^ kExec)}};
+  } const kCases[] = {{"and", kSource & kExec},    {"or", kSource | kExec},
+                      {"xor", kSource ^ kExec},    {"andn2", kSource & ~kExec},
+                      {"orn2", kSource | ~kExec},  {"andn1", ~kSource & kExec},
+                      {"orn1", ~kSource | kExec},  {"nand", ~(kSource & kExec)},
+                      {"nor", ~(kSource | kExec)}, {"xnor", ~(kSource ^ kExec)}};
   for (const auto& test : kCases) {
     wave_->set_exec(kExec);
     wave_->SetScalar64(2, kSource);
@@ -424,7 +421,8 @@ TEST_P(ScalarTest, IndexMode) {
   EXPECT_FALSE(wave_->mode.gpr_index_enabled());
 }
 
-INSTANTIATE_TEST_SUITE_P(Chips, ScalarTest, testing::Values(Arch::kGfx942, Arch::kGfx950), ChipName);
+INSTANTIATE_TEST_SUITE_P(Chips, ScalarTest, testing::Values(Arch::kGfx942, Arch::kGfx950),
+                         ChipName);
 
 }  // namespace
 }  // namespace lanewise::emulator

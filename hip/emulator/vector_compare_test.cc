@@ -17,14 +17,14 @@ struct Relation {
   bool less, equal, greater, unordered;
 };
 constexpr Relation kFloat[] = {
-    {"f", false, false, false, false},  {"lt", true, false, false, false},
-    {"eq", false, true, false, false},  {"le", true, true, false, false},
-    {"gt", false, false, true, false},  {"lg", true, false, true, false},
-    {"ge", false, true, true, false},   {"o", true, true, true, false},
-    {"u", false, false, false, true},   {"nge", true, false, false, true},
-    {"nlg", false, true, false, true},  {"ngt", true, true, false, true},
-    {"nle", false, false, true, true},  {"neq", true, false, true, true},
-    {"nlt", false, true, true, true},   {"tru", true, true, true, true},
+    {"f", false, false, false, false}, {"lt", true, false, false, false},
+    {"eq", false, true, false, false}, {"le", true, true, false, false},
+    {"gt", false, false, true, false}, {"lg", true, false, true, false},
+    {"ge", false, true, true, false},  {"o", true, true, true, false},
+    {"u", false, false, false, true},  {"nge", true, false, false, true},
+    {"nlg", false, true, false, true}, {"ngt", true, true, false, true},
+    {"nle", false, false, true, true}, {"neq", true, false, true, true},
+    {"nlt", false, true, true, true},  {"tru", true, true, true, true},
 };
 constexpr Relation kInteger[] = {
     {"f", false, false, false, false}, {"lt", true, false, false, false},
@@ -146,7 +146,8 @@ TEST_P(VectorCompareTest, Classes) {
     wave_->mode.bits = mode;
     for (uint32_t bit = 0; bit < 10; ++bit) {
       wave_->scalar[2] = 1u << bit;
-      const auto check = [&](const std::string& text, const std::vector<Values>& inputs, auto expected) {
+      const auto check = [&](const std::string& text, const std::vector<Values>& inputs,
+                             auto expected) {
         ForEach(text, inputs, [&](Values v, int lane) {
           ASSERT_EQ((wave_->Scalar64(10) >> lane) & 1, expected(v.a) == 1u << bit ? 1u : 0u)
               << text << std::hex << " a = 0x" << v.a << " class " << (1u << bit);

@@ -27,13 +27,14 @@ int64_t Middle(int64_t a, int64_t b, int64_t c) {
 class VectorInteger16Test : public InstructionTest {
  protected:
   // Both the value of the result's half and what becomes of the other half.
-  void Check(const std::string& text, bool keeps_high, const Expected& expected, bool three = false) {
+  void Check(const std::string& text, bool keeps_high, const Expected& expected,
+             bool three = false) {
     const auto inputs = three ? Combine(AllHalves(), {0x8001, 3}, {0xffff, 0x1234})
                               : Combine(AllHalves(), {0, 1, 0x7fff, 0x8000, 0xffff, 0x1234});
     const uint32_t above = keeps_high ? kPoison : 0;
     ExpectEach(text, inputs, [&](Values v) {
-      const int64_t value = expected(static_cast<int64_t>(v.a), static_cast<int64_t>(v.b),
-                                     static_cast<int64_t>(v.c));
+      const int64_t value =
+          expected(static_cast<int64_t>(v.a), static_cast<int64_t>(v.b), static_cast<int64_t>(v.c));
       return (static_cast<uint64_t>(value) & 0xffff) | above;
     });
   }
@@ -66,24 +67,33 @@ TEST_P(VectorInteger16Test, TwoOperands) {
 TEST_P(VectorInteger16Test, ThreeOperands) {
   Check("v_mad_u16 v0, v1, v4, v6", true, [](auto a, auto b, auto c) { return a * b + c; }, true);
   Check("v_mad_i16 v0, v1, v4, v6", true, [](auto a, auto b, auto c) { return a * b + c; }, true);
-  Check("v_mad_legacy_u16 v0, v1, v4, v6", false, [](auto a, auto b, auto c) { return a * b + c; },
-        true);
-  Check("v_mad_u16 v0, v1, v4, v6 clamp", true,
-        [](auto a, auto b, auto c) { return ClampU(a * b + c); }, true);
-  Check("v_mad_i16 v0, v1, v4, v6 clamp", true,
-        [](auto a, auto b, auto c) { return ClampI(S16(a) * S16(b) + S16(c)); }, true);
-  Check("v_min3_u16 v0, v1, v4, v6", true,
-        [](auto a, auto b, auto c) { return std::min({a, b, c}); }, true);
-  Check("v_max3_i16 v0, v1, v4, v6", true,
-        [](auto a, auto b, auto c) { return std::max({S16(a), S16(b), S16(c)}); }, true);
-  Check("v_min3_i16 v0, v1, v4, v6", true,
-        [](auto a, auto b, auto c) { return std::min({S16(a), S16(b), S16(c)}); }, true);
-  Check("v_max3_u16 v0, v1, v4, v6", true,
-        [](auto a, auto b, auto c) { return std::max({a, b, c}); }, true);
-  Check("v_med3_u16 v0, v1, v4, v6", true, [](auto a, auto b, auto c) { return Middle(a, b, c); },
-        true);
-  Check("v_med3_i16 v0, v1, v4, v6", true,
-        [](auto a, auto b, auto c) { return Middle(S16(a), S16(b), S16(c)); }, true);
+  Check(
+      "v_mad_legacy_u16 v0, v1, v4, v6", false, [](auto a, auto b, auto c) { return a * b + c; },
+      true);
+  Check(
+      "v_mad_u16 v0, v1, v4, v6 clamp", true,
+      [](auto a, auto b, auto c) { return ClampU(a * b + c); }, true);
+  Check(
+      "v_mad_i16 v0, v1, v4, v6 clamp", true,
+      [](auto a, auto b, auto c) { return ClampI(S16(a) * S16(b) + S16(c)); }, true);
+  Check(
+      "v_min3_u16 v0, v1, v4, v6", true, [](auto a, auto b, auto c) { return std::min({a, b, c}); },
+      true);
+  Check(
+      "v_max3_i16 v0, v1, v4, v6", true,
+      [](auto a, auto b, auto c) { return std::max({S16(a), S16(b), S16(c)}); }, true);
+  Check(
+      "v_min3_i16 v0, v1, v4, v6", true,
+      [](auto a, auto b, auto c) { return std::min({S16(a), S16(b), S16(c)}); }, true);
+  Check(
+      "v_max3_u16 v0, v1, v4, v6", true, [](auto a, auto b, auto c) { return std::max({a, b, c}); },
+      true);
+  Check(
+      "v_med3_u16 v0, v1, v4, v6", true, [](auto a, auto b, auto c) { return Middle(a, b, c); },
+      true);
+  Check(
+      "v_med3_i16 v0, v1, v4, v6", true,
+      [](auto a, auto b, auto c) { return Middle(S16(a), S16(b), S16(c)); }, true);
 }
 
 TEST_P(VectorInteger16Test, SumsOf32Bits) {
@@ -98,8 +108,8 @@ TEST_P(VectorInteger16Test, SumsOf32Bits) {
   });
 }
 
-// op_sel of a single 16-bit instruction: bits 0..2 take the upper half of a source, bit 3 writes the
-// upper half of the destination.
+// op_sel of a single 16-bit instruction: bits 0..2 take the upper half of a source, bit 3 writes
+// the upper half of the destination.
 TEST_P(VectorInteger16Test, HalvesByOpSel) {
   const std::vector<Values> inputs = {{0x11112222, 0x33334444, 0x55556666}};
   ExpectEach("v_mad_u16 v0, v1, v4, v6 op_sel:[1,0,0,0]", inputs, [](Values) {
@@ -109,7 +119,8 @@ TEST_P(VectorInteger16Test, HalvesByOpSel) {
     return ((0x2222u * 0x3333u + 0x5555u) & 0xffffu) << 16 | (kPoison & 0xffffu);
   });
   ExpectEach("v_pack_b32_f16 v0, v1, v4", inputs, [](Values) { return 0x44442222u; });
-  ExpectEach("v_pack_b32_f16 v0, v1, v4 op_sel:[1,1,0]", inputs, [](Values) { return 0x33331111u; });
+  ExpectEach("v_pack_b32_f16 v0, v1, v4 op_sel:[1,1,0]", inputs,
+             [](Values) { return 0x33331111u; });
   ExpectEach("v_pack_b32_f16 v0, -v1, |v4|", {{0x2222, 0xc444, 0}},
              [](Values) { return 0x4444a222u; });
 }
@@ -148,13 +159,15 @@ TEST_P(VectorInteger16Test, Packed) {
   std::vector<Values> inputs;
   Draw draw(4);
   for (uint64_t i = 0; i < 65536; ++i) {
-    inputs.push_back({i | ((i * 40503) & 0xffff) << 16, draw.Next() & 0xffffffffu,
-                      draw.Next() & 0xffffffffu});
+    inputs.push_back(
+        {i | ((i * 40503) & 0xffff) << 16, draw.Next() & 0xffffffffu, draw.Next() & 0xffffffffu});
   }
   for (const auto& test : kCases) {
     ExpectEach(test.text, inputs, [&](Values v) {
       const auto half = [&](int shift) {
-        const auto take = [&](uint64_t word) { return static_cast<int64_t>((word >> shift) & 0xffff); };
+        const auto take = [&](uint64_t word) {
+          return static_cast<int64_t>((word >> shift) & 0xffff);
+        };
         return static_cast<uint64_t>(test.expected(take(v.a), take(v.b), take(v.c))) & 0xffff;
       };
       return half(0) | half(16) << 16;
@@ -168,7 +181,8 @@ TEST_P(VectorInteger16Test, PackedSelects) {
              [](Values) { return 0x01020201u; });
   ExpectEach("v_pk_add_u16 v0, v1, v4 op_sel:[1,1] op_sel_hi:[1,0]", inputs,
              [](Values) { return 0x02010101u; });
-  // Constants are 32 bits wide: the upper half of a small positive one is 0, of a negative one ones.
+  // Constants are 32 bits wide: the upper half of a small positive one is 0, of a negative one
+  // ones.
   ExpectEach("v_pk_add_u16 v0, v1, 1 op_sel_hi:[1,0]", inputs, [](Values) { return 0x00020003u; });
   ExpectEach("v_pk_add_u16 v0, v1, 1", inputs, [](Values) { return 0x00010003u; });
   ExpectEach("v_pk_add_u16 v0, v1, -1", inputs, [](Values) { return 0x00000001u; });

@@ -160,11 +160,14 @@ TEST_P(VectorIntegerTest, ThreeOperands) {
   std::vector<uint64_t> some = EdgeWords();
   for (const Case& test : kCases) {
     ExpectEach(test.text, Combine(some, some, Third()), test.expected);
-    ExpectEach(test.text, [] {
-      auto random = Random(4096, 1);
-      for (Values& v : random) v = {v.a & 0xffffffffu, v.b & 0xffffffffu, v.c & 0xffffffffu};
-      return random;
-    }(), test.expected);
+    ExpectEach(
+        test.text,
+        [] {
+          auto random = Random(4096, 1);
+          for (Values& v : random) v = {v.a & 0xffffffffu, v.b & 0xffffffffu, v.c & 0xffffffffu};
+          return random;
+        }(),
+        test.expected);
   }
 }
 
@@ -215,7 +218,8 @@ TEST_P(VectorIntegerTest, SumsOfByteDistances) {
   const auto sum = [](Values v, bool masked) {
     uint64_t total = 0;
     for (int i = 0; i < 4; ++i) {
-      const int a = static_cast<int>(v.a >> (8 * i)) & 255, b = static_cast<int>(v.b >> (8 * i)) & 255;
+      const int a = static_cast<int>(v.a >> (8 * i)) & 255,
+                b = static_cast<int>(v.b >> (8 * i)) & 255;
       if (!masked || b != 0) total += static_cast<uint64_t>(std::abs(a - b));
     }
     return total;
@@ -228,7 +232,8 @@ TEST_P(VectorIntegerTest, SumsOfByteDistances) {
   ExpectEach("v_sad_hi_u8 v0, v1, v4, v6", inputs,
              [&](Values v) { return (sum(v, false) << 16) + v.c; });
   ExpectEach("v_sad_u16 v0, v1, v4, v6", inputs, [&](Values v) {
-    const auto low = std::abs(static_cast<int64_t>(v.a & 0xffff) - static_cast<int64_t>(v.b & 0xffff));
+    const auto low =
+        std::abs(static_cast<int64_t>(v.a & 0xffff) - static_cast<int64_t>(v.b & 0xffff));
     const auto high = std::abs(static_cast<int64_t>(v.a >> 16) - static_cast<int64_t>(v.b >> 16));
     return static_cast<uint64_t>(low + high) + v.c;
   });
@@ -251,7 +256,8 @@ TEST_P(VectorIntegerTest, SumsOfByteDistances) {
   ForEach("v_mqsad_u32_u8 v[20:23], v[2:3], v4, v[24:27]", Random(64, 3), [&](Values v, int lane) {
     for (int i = 0; i < 4; ++i) {
       const Values window = {(v.a >> (8 * i)) & 0xffffffffu, v.b & 0xffffffffu, 0};
-      ASSERT_EQ(Get(20 + i, lane), Low(sum(window, true) + kPoison + 24 + static_cast<uint32_t>(i)));
+      ASSERT_EQ(Get(20 + i, lane),
+                Low(sum(window, true) + kPoison + 24 + static_cast<uint32_t>(i)));
     }
   });
 }
@@ -309,8 +315,10 @@ TEST_P(VectorIntegerTest, Carries) {
         }
       }
     };
-    check("v_add_co_u32 v0, vcc, v1, v4", false, [](int64_t a, int64_t b, int64_t) { return a + b; });
-    check("v_sub_co_u32 v0, vcc, v1, v4", false, [](int64_t a, int64_t b, int64_t) { return a - b; });
+    check("v_add_co_u32 v0, vcc, v1, v4", false,
+          [](int64_t a, int64_t b, int64_t) { return a + b; });
+    check("v_sub_co_u32 v0, vcc, v1, v4", false,
+          [](int64_t a, int64_t b, int64_t) { return a - b; });
     check("v_subrev_co_u32 v0, vcc, v1, v4", false,
           [](int64_t a, int64_t b, int64_t) { return b - a; });
     check("v_addc_co_u32 v0, vcc, v1, v4, vcc", true,
@@ -360,13 +368,13 @@ TEST_P(VectorIntegerTest, Gfx950) {
     };
     const std::string suffix = " bitop3:" + std::to_string(table);
     ExpectEach("v_bitop3_b32 v0, v1, v4, v6" + suffix,
-               {{0xf0f0f0f0, 0xcccccccc, 0xaaaaaaaa}, {0x12345678, 0x9abcdef0, 0xdeadbeef}}, expected);
+               {{0xf0f0f0f0, 0xcccccccc, 0xaaaaaaaa}, {0x12345678, 0x9abcdef0, 0xdeadbeef}},
+               expected);
     ExpectEach("v_bitop3_b16 v0, v1, v4, v6" + suffix, {{0xf0f0, 0xcccc, 0xaaaa}},
                [&](Values v) { return (expected(v) & 0xffff) | (kPoison & 0xffff0000u); });
   }
-  ExpectEach("v_prng_b32 v0, v1", Combine(EdgeWords()), [](Values v) {
-    return Low(v.a << 1) ^ (v.a >= 0x80000000u ? 197u : 0u);
-  });
+  ExpectEach("v_prng_b32 v0, v1", Combine(EdgeWords()),
+             [](Values v) { return Low(v.a << 1) ^ (v.a >= 0x80000000u ? 197u : 0u); });
   const auto bytes = [](Values v, int64_t low, int64_t high) {
     const int64_t a = std::clamp(Signed(v.a) >> (v.c % 32), low, high);
     const int64_t b = std::clamp(Signed(v.b) >> (v.c % 32), low, high);
@@ -374,7 +382,8 @@ TEST_P(VectorIntegerTest, Gfx950) {
            (kPoison & 0xffff0000u);
   };
   const auto inputs = Combine(EdgeWords(), EdgeWords(), Third());
-  ExpectEach("v_ashr_pk_i8_i32 v0, v1, v4, v6", inputs, [&](Values v) { return bytes(v, -128, 127); });
+  ExpectEach("v_ashr_pk_i8_i32 v0, v1, v4, v6", inputs,
+             [&](Values v) { return bytes(v, -128, 127); });
   ExpectEach("v_ashr_pk_u8_i32 v0, v1, v4, v6", inputs, [&](Values v) { return bytes(v, 0, 255); });
 }
 

@@ -26,8 +26,8 @@ struct Select {
   const char* name;
   int shift, width;
 };
-constexpr Select kSelects[] = {{"BYTE_0", 0, 8},   {"BYTE_1", 8, 8},    {"BYTE_2", 16, 8},
-                               {"BYTE_3", 24, 8},  {"WORD_0", 0, 16},   {"WORD_1", 16, 16},
+constexpr Select kSelects[] = {{"BYTE_0", 0, 8},  {"BYTE_1", 8, 8},  {"BYTE_2", 16, 8},
+                               {"BYTE_3", 24, 8}, {"WORD_0", 0, 16}, {"WORD_1", 16, 16},
                                {"DWORD", 0, 32}};
 
 uint32_t Extract(uint32_t word, const Select& select, bool sign) {
@@ -42,11 +42,12 @@ TEST_P(VectorOperandTest, SdwaSources) {
       for (bool sign : {false, true}) {
         const std::string a = sign ? "sext(v1)" : "v1";
         const std::string b = sign ? "sext(v4)" : "v4";
-        Run("v_add_u32_sdwa v8, " + a + ", " + b + " dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:" +
-            first.name + " src1_sel:" + second.name);
+        Run("v_add_u32_sdwa v8, " + a + ", " + b +
+            " dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:" + first.name +
+            " src1_sel:" + second.name);
         for (int lane = 0; lane < kLanes; ++lane) {
-          ASSERT_EQ(Get(8, lane), Extract(Get(1, lane), first, sign) +
-                                      Extract(Get(4, lane), second, sign))
+          ASSERT_EQ(Get(8, lane),
+                    Extract(Get(1, lane), first, sign) + Extract(Get(4, lane), second, sign))
               << first.name << " " << second.name << " " << sign << " lane " << lane;
         }
       }
