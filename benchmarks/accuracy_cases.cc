@@ -18,7 +18,6 @@
 #include "reference/gfx950/block32_gemm.h"
 #include "reference/gfx950/moe_semantics.h"
 #include "reference/gfx950/row_scale_gemm.h"
-#include "reference/quantize/block_code.h"
 
 namespace lanewise {
 namespace {
@@ -139,17 +138,10 @@ auto Block32(const gfx950::Block32Config& config) {
 }
 
 absl::StatusOr<Accuracy> Bf16Linear(const AccuracyOperands& operands) {
-  // The weight as a load dequantizes it; by way of row codes.
-  const std::int64_t blocks = operands.w8.codes.dimension(1);
-  Quantized rows = {operands.w8.elements,
-                    Tensor<std::uint8_t, 2>(operands.w8.elements.dimension(0), blocks)};
-  for (std::int64_t n = 0; n < rows.codes.dimension(0); ++n) {
-    for (std::int64_t b = 0; b < blocks; ++b) rows.codes(n, b) = operands.w8.codes(n / 32, b);
-  }
-  const absl::StatusOr<Tensor<Bf16, 2>> w = DequantizeToBf16(rows, ElementFormat::kE4m3Fn);
+  const absl::StatusOr<Tensor<Bf16, 2>> w = DequantizeToBf16(operands.w8, ElementFormat::kE4m3Fn);
   if (!w.ok()) return w.status();
   return Measure(gfx950::Bf16Gemm(operands.x, *w), operands.x, *w, Magnitudes(operands.x),
-                 Magnitudes(*w), static_cast<double>(blocks));
+                 Magnitudes(*w), static_cast<double>(operands.x.dimension(1) / 32));
 }
 
 absl::StatusOr<Accuracy> A16w4(const AccuracyOperands& operands) {
@@ -166,25 +158,7 @@ absl::StatusOr<Reduction> Gfx942UpGate(std::int64_t k) { return gfx942::UpGateRe
 
 // e4m3 with one code for 32 x 32 values: w [N, K].
 Quantized QuantizeBlocks(const Tensor<float, 2>& w) {
-  const reference::QuantizeOptions options;
-  Quantized q = {Tensor<std::uint8_t, 2>(w.dimension(0), w.dimension(1)),
-                 Tensor<std::uint8_t, 2>(w.dimension(0) / 32, w.dimension(1) / 32)};
-  for (std::int64_t row = 0; row < q.codes.dimension(0); ++row) {
-    for (std::int64_t b = 0; b < q.codes.dimension(1); ++b) {
-      float amax = 0;
-      for (std::int64_t i = 0; i < 1024; ++i) {
-        amax = std::max(amax, std::fabs(w(32 * row + i / 32, 32 * b + i % 32)));
-      }
-      const std::uint8_t code = reference::BlockCode(amax, options);
-      q.codes(row, b) = code;
-      for (std::int64_t i = 0; i < 1024; ++i) {
-        const std::int64_t n = 32 * row + i / 32;
-        const std::int64_t k = 32 * b + i % 32;
-        q.elements(n, k) = EncodeElement(ElementFormat::kE4m3Fn, std::ldexp(w(n, k), 127 - code));
-      }
-    }
-  }
-  return q;
+  return *QuantizeSquareBlocks(w, reference::QuantizeOptions());
 }
 
 // Values of one kind. `typical` is the standard deviation where there is one.

@@ -22,6 +22,8 @@ Action AddRestore(CLI::App& app);
 Action AddVerify(CLI::App& app);
 Action AddInspect(CLI::App& app);
 Action AddLayouts(CLI::App& app);
+Action AddQuantize(CLI::App& app);
+Action AddDequantize(CLI::App& app);
 
 // A path as the user means it: relative to where the user stands, also under `bazel run`, which
 // runs in a folder of its own and says in BUILD_WORKING_DIRECTORY where it was called.

@@ -41,6 +41,10 @@ int main(int argc, char** argv) {
       lanewise::tools::AddInspect);
   add("layouts", "List the layouts, or show where a coordinate or a byte goes in one",
       lanewise::tools::AddLayouts);
+  add("quantize", "Make an MXFP8 or MXFP4 checkpoint of a float one, and report the error",
+      lanewise::tools::AddQuantize);
+  add("dequantize", "Make a bf16 or float32 checkpoint of an MXFP8 or MXFP4 one",
+      lanewise::tools::AddDequantize);
 
   try {
     app.parse(argc, argv);

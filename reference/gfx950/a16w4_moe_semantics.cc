@@ -50,13 +50,7 @@ absl::StatusOr<Tensor<Bf16, 2>> Dequantized(const MxMatrix& w) {
     return absl::InvalidArgumentError(
         absl::StrCat("w is of ", AbslView(ElementFormatName(w.format)), ", expected e2m1"));
   }
-  Quantized rows = {w.elements, Tensor<std::uint8_t, 2>(w.rows(), w.k() / kBlockSize)};
-  for (std::int64_t row = 0; row < w.rows(); ++row) {
-    for (std::int64_t block = 0; block < w.k() / kBlockSize; ++block) {
-      rows.codes(row, block) = w.code(row, block);
-    }
-  }
-  return DequantizeToBf16(rows, ElementFormat::kE2m1);
+  return DequantizeToBf16({w.elements, w.codes}, ElementFormat::kE2m1);
 }
 
 Reduction StepChain(std::int64_t first, std::int64_t last) {
