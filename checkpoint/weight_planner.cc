@@ -165,9 +165,23 @@ class WeightPlanner {
     return source;
   }
 
+  // Whether the codes are 32 x 32 blocks, or row codes that fold to them.
+  absl::StatusOr<bool> HasBlockCodes(const LinearSource& source) const {
+    if (!source.HasRowCodes()) return true;
+    return fold_(weight_);
+  }
+
   absl::StatusOr<WeightPlans> PlansOf(const LinearSource& source, DType* dtype) {
     *dtype = DType::kF8E4m3;
     if (options_.target == Target::kGfx942) {
+      const absl::StatusOr<bool> blocks = HasBlockCodes(source);
+      if (!blocks.ok()) return blocks.status();
+      if (!*blocks) {
+        return absl::InvalidArgumentError(absl::StrCat("row scales (", weight_.n, ", ",
+                                                       weight_.k / 32,
+                                                       ") are not 32 x 32 blocks, the only form "
+                                                       "that gfx942 reads"));
+      }
       *dtype = DType::kF8E4m3Fnuz;
       return gfx942::PlanDense(source, {.chunk_q = false, .refuse_nans = true});
     }
@@ -185,13 +199,9 @@ class WeightPlanner {
     gfx950::LinearKind kind =
         source.HasRowCodes() ? gfx950::LinearKind::kRowCodes : gfx950::LinearKind::kBlockCodes;
     if (options_.target == Target::kGfx950) {
-      bool blocks = !source.HasRowCodes();
-      if (!blocks) {
-        const absl::StatusOr<bool> fold = fold_(weight_);
-        if (!fold.ok()) return fold.status();
-        blocks = *fold;
-      }
-      kind = gfx950::ChooseKind(blocks, source.columns, options_.batch_invariant);
+      const absl::StatusOr<bool> blocks = HasBlockCodes(source);
+      if (!blocks.ok()) return blocks.status();
+      kind = gfx950::ChooseKind(*blocks, source.columns, options_.batch_invariant);
       if (kind == gfx950::LinearKind::kBf16) *dtype = DType::kBf16;
     }
     params_["codes"] =
