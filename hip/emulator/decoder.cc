@@ -303,12 +303,13 @@ class LlvmDecoder final : public Decoder {
   }
 
   // An immediate that stands for a source though no register could: the literals of v_fmamk,
-  // v_fmaak and s_setreg_imm32_b32.
+  // v_fmaak and s_setreg_imm32_b32, the mask of s_set_gpr_idx_on.
   static bool IsLiteralSource(const Instruction& inst, unsigned index, unsigned results) {
     switch (inst.encoding) {
       case Encoding::kVop1:
       case Encoding::kVop2:
       case Encoding::kVopc:
+      case Encoding::kSopc:
       case Encoding::kSop2:
         return true;
       case Encoding::kSopk:
@@ -363,13 +364,11 @@ class LlvmDecoder final : public Decoder {
     const bool has_data =
         (Contains(inst.mnemonic, "_store") || Contains(inst.mnemonic, "_atomic")) && !to_lds;
     Operand address, data;
-    if (has_data && count == 2) {
-      // LLVM lists the data of a scratch store before its address, of the others after it.
-      const bool data_first = inst.mem.segment == MemoryFields::Segment::kScratch;
-      data = vectors[data_first ? 0 : 1];
-      address = vectors[data_first ? 1 : 0];
-    } else if (has_data) {
-      data = count > 0 ? vectors[0] : Operand();
+    if (has_data) {
+      // LLVM lists the address first, but for scratch.
+      const bool scratch = inst.mem.segment == MemoryFields::Segment::kScratch;
+      data = vectors[scratch || count < 2 ? 0 : 1];
+      if (count == 2) address = vectors[scratch ? 1 : 0];
     } else if (count > 0) {
       address = vectors[0];
     }
