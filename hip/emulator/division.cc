@@ -9,8 +9,9 @@
 //
 // Where the manuals are silent or cannot be meant, this follows from the quotient having to come
 // out correctly rounded: div_fmas multiplies by 2^64 (f64: 2^128) where the unscaled quotient, its
-// third source, is 1 or more, else by the inverse; and a denominator whose reciprocal is denormal
-// is scaled down also where the quotient is denormal.
+// third source, is 1 or more, else by the inverse; a denominator whose reciprocal is denormal is
+// scaled down also where the quotient is denormal; and div_fixup takes a NaN that came of finite
+// operands for the overflow that it is.
 
 #include <bit>
 #include <cmath>
@@ -58,10 +59,6 @@ template <typename Float>
 bool IsDenormal(Float a) {
   return ExponentField(a) == 0 && a != 0;
 }
-template <typename Float>
-bool IsSubnormalOrZero(Float a) {
-  return ExponentField(a) == 0;
-}
 
 template <typename Float>
 WithCarry<Float> DivScale(Float value, Float denominator, Float numerator) {
@@ -95,10 +92,10 @@ Float ScaleRounded(Float value, int rest, int exponent) {
   using F = Format<Float>;
   using Bits = typename F::Bits;
   const Float scaled = std::ldexp(value, exponent);
-  if (!IsSubnormalOrZero(scaled) || value == 0 || value - value != 0) return scaled;
   const Bits bits = std::bit_cast<Bits>(value);
   const int field = ExponentField(value);
-  if (field == 0) return scaled;
+  // Scaling is exact but for a result below the smallest normal number.
+  if (field + exponent > 0 || field == 0 || value - value != 0) return scaled;
   constexpr Bits kOne = Bits{1} << F::kMantissaBits;
   const Bits significand = (bits & (kOne - 1)) | kOne;
   // In units of a quarter of the last place, so that `rest` can be told.
@@ -153,7 +150,7 @@ Float DivFixup(Float quotient, Float denominator, Float numerator) {
   if (ExponentField(numerator) - ExponentField(denominator) < F::kUnderflow) {
     return std::copysign(Float{0}, sign);
   }
-  return std::copysign(quotient, sign);
+  return quotient != quotient ? sign * kInf : std::copysign(quotient, sign);
 }
 
 Half DivFixupHalf(Half quotient, Half denominator, Half numerator) {

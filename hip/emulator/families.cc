@@ -21,6 +21,7 @@ void RegisterFamilies(Arch arch, HandlerTable& table) {
   RegisterNormalized(arch, table);
   RegisterFp8(arch, table);
   RegisterScaled(arch, table);
+  RegisterScaledSixBits(arch, table);
   RegisterPacked(arch, table);
   RegisterMixed(arch, table);
   RegisterDot(arch, table);
@@ -31,6 +32,7 @@ void RegisterFamilies(Arch arch, HandlerTable& table) {
   RegisterScalarMasks(arch, table);
   RegisterScalarRegisters(arch, table);
   RegisterMatrix(arch, table);
+  RegisterSparseMatrix(arch, table);
   RegisterScalarMemory(arch, table);
   RegisterVectorAtomic(arch, table);
   RegisterVectorMemory(arch, table);

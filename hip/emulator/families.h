@@ -28,6 +28,7 @@ void RegisterConversions(Arch arch, HandlerTable& table);      // conversions.cc
 void RegisterNormalized(Arch arch, HandlerTable& table);       // normalized.cc
 void RegisterFp8(Arch arch, HandlerTable& table);              // fp8.cc
 void RegisterScaled(Arch arch, HandlerTable& table);           // scaled.cc
+void RegisterScaledSixBits(Arch arch, HandlerTable& table);    // scaled_six_bits.cc
 void RegisterPacked(Arch arch, HandlerTable& table);           // packed.cc
 void RegisterMixed(Arch arch, HandlerTable& table);            // mixed.cc
 void RegisterDot(Arch arch, HandlerTable& table);              // dot.cc
@@ -37,6 +38,7 @@ void RegisterScalarBits(Arch arch, HandlerTable& table);       // scalar_bits.cc
 void RegisterScalarCompare(Arch arch, HandlerTable& table);    // scalar_compare.cc
 void RegisterScalarMasks(Arch arch, HandlerTable& table);      // scalar_masks.cc
 void RegisterScalarRegisters(Arch arch, HandlerTable& table);  // scalar_registers.cc
+void RegisterSparseMatrix(Arch arch, HandlerTable& table);     // sparse_matrix.cc
 void RegisterMatrix(Arch arch, HandlerTable& table);           // matrix.cc
 void RegisterLds(Arch arch, HandlerTable& table);              // lds_memory.cc
 void RegisterLdsLanes(Arch arch, HandlerTable& table);         // lds_lanes.cc

@@ -244,6 +244,7 @@ TEST_P(FloatTest, PairsOfSingles) {
   }
 }
 
+<<<<<<< HEAD
 // Each directed rounding of 1 + 2^-30 and of its negative, and the nearest.
 TEST_P(FloatTest, RoundingModes) {
   struct {
@@ -328,6 +329,8 @@ TEST_P(FloatTest, OutputModifiers) {
   EXPECT_TRUE(IsNan(F32(0, 7)));
 }
 
+=======
+>>>>>>> lanes
 TEST_P(FloatTest, CubeFaces) {
   struct {
     float x, y, z, face, s, t, major;

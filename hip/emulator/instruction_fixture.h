@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,49 +52,48 @@ inline const std::vector<uint64_t>& EdgeWords() {
 // The same for 16 bits: also halves.
 inline const std::vector<uint64_t>& EdgeHalves() {
   static const auto* const kHalves = new std::vector<uint64_t>{
-      0,      1,      2,      15,     16,     17,     0x7f,   0x80,   0xff,   0x100,  0x3ff,
-      0x400,  0x401,  0x1000, 0x3800, 0x3bff, 0x3c00, 0x3c01, 0x3e00, 0x4248, 0x6400, 0x7bff,
-      0x7c00, 0x7c01, 0x7e00, 0x7fff, 0x8000, 0x8001, 0x83ff, 0x8400, 0xb800, 0xbc00, 0xc248,
-      0xfbff, 0xfc00, 0xfc01, 0xfe00, 0xffff, 0xabcd, 0x1234};
+      0,      1,      2,      15,     16,     17,     0x7f,   0x80,   0xff,   0x100,
+      0x3ff,  0x400,  0x401,  0x1000, 0x3800, 0x3bff, 0x3c00, 0x3c01, 0x3e00, 0x4248,
+      0x6400, 0x7bff, 0x7c00, 0x7c01, 0x7e00, 0x7fff, 0x8000, 0x8001, 0x83ff, 0x8400,
+      0xb800, 0xbc00, 0xc248, 0xfbff, 0xfc00, 0xfc01, 0xfe00, 0xffff, 0xabcd, 0x1234};
   return *kHalves;
 }
 
 // Doubles with the same sort of edges.
 inline const std::vector<uint64_t>& EdgeLongs() {
-  static const auto* const kLongs = new std::vector<uint64_t>{
-      0,
-      1,
-      63,
-      64,
-      0xffffffff,
-      0x100000000,
-      0x7fffffffffffffff,
-      0x8000000000000000,
-      0x8000000000000001,
-      0xffffffffffffffff,
-      0x000fffffffffffff,
-      0x0010000000000000,
-      0x3fe0000000000000,
-      0x3ff0000000000000,
-      0x3ff0000000000001,
-      0x3fefffffffffffff,
-      0x400921fb54442d18,
-      0x41dfffffffc00000,
-      0x41e0000000000000,
-      0x41f0000000000000,
-      0x4330000000000001,
-      0x7fefffffffffffff,
-      0x7ff0000000000000,
-      0x7ff0000000000001,
-      0x7ff8000000000000,
-      0xbfe0000000000000,
-      0xbff0000000000000,
-      0xc1e0000000000000,
-      0xffefffffffffffff,
-      0xfff0000000000000,
-      0xfff8000000000000,
-      0x0123456789abcdef,
-      0xfedcba9876543210};
+  static const auto* const kLongs = new std::vector<uint64_t>{0,
+                                                              1,
+                                                              63,
+                                                              64,
+                                                              0xffffffff,
+                                                              0x100000000,
+                                                              0x7fffffffffffffff,
+                                                              0x8000000000000000,
+                                                              0x8000000000000001,
+                                                              0xffffffffffffffff,
+                                                              0x000fffffffffffff,
+                                                              0x0010000000000000,
+                                                              0x3fe0000000000000,
+                                                              0x3ff0000000000000,
+                                                              0x3ff0000000000001,
+                                                              0x3fefffffffffffff,
+                                                              0x400921fb54442d18,
+                                                              0x41dfffffffc00000,
+                                                              0x41e0000000000000,
+                                                              0x41f0000000000000,
+                                                              0x4330000000000001,
+                                                              0x7fefffffffffffff,
+                                                              0x7ff0000000000000,
+                                                              0x7ff0000000000001,
+                                                              0x7ff8000000000000,
+                                                              0xbfe0000000000000,
+                                                              0xbff0000000000000,
+                                                              0xc1e0000000000000,
+                                                              0xffefffffffffffff,
+                                                              0xfff0000000000000,
+                                                              0xfff8000000000000,
+                                                              0x0123456789abcdef,
+                                                              0xfedcba9876543210};
   return *kLongs;
 }
 
@@ -175,6 +175,18 @@ class InstructionTest : public testing::TestWithParam<Arch> {
     if (!bytes.ok()) return Instruction();
     return decoder_->Decode(*bytes, 0);
   }
+  // Several instructions, one a line.
+  std::vector<Instruction> DecodeAll(const std::string& text) {
+    std::vector<Instruction> all;
+    const auto bytes = Assemble(GetParam(), text);
+    EXPECT_TRUE(bytes.ok()) << text << ": " << bytes.status().ToString();
+    if (!bytes.ok()) return all;
+    const std::span<const uint8_t> code(*bytes);
+    for (size_t at = 0; at < code.size(); at += all.back().size) {
+      all.push_back(decoder_->Decode(code.subspan(at), static_cast<uint32_t>(at)));
+    }
+    return all;
+  }
   void Run(const Instruction& inst) {
     if (inst.handler == nullptr) return;
     inst.handler(*wave_, inst);
@@ -197,8 +209,8 @@ class InstructionTest : public testing::TestWithParam<Arch> {
   }
   float F32(int row, int lane) const { return std::bit_cast<float>(Get(row, lane)); }
 
-  // Sets v1, v4, v6 and the pairs v[2:3], v[12:13], v[14:15] of all lanes, 64 values at a time, runs
-  // and calls check(values, lane).
+  // Sets v1, v4, v6 and the pairs v[2:3], v[12:13], v[14:15] of all lanes, 64 values at a time,
+  // runs and calls check(values, lane).
   template <typename Check>
   void ForEach(const std::string& text, const std::vector<Values>& inputs, Check check) {
     const Instruction inst = Decode(text);

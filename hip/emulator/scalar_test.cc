@@ -318,6 +318,7 @@ TEST_P(ScalarTest, Comparisons) {
   });
 }
 
+<<<<<<< HEAD
 TEST_P(ScalarTest, SavesExec) {
   constexpr uint64_t kExec = 0xff00ff00f0f0aaaau;
   constexpr uint64_t kSource = 0x0ff00ff0cccc9999u;
@@ -421,6 +422,8 @@ TEST_P(ScalarTest, IndexMode) {
   EXPECT_FALSE(wave_->mode.gpr_index_enabled());
 }
 
+=======
+>>>>>>> lanes
 INSTANTIATE_TEST_SUITE_P(Chips, ScalarTest, testing::Values(Arch::kGfx942, Arch::kGfx950),
                          ChipName);
 
