@@ -245,6 +245,7 @@ TEST_P(FloatTest, PairsOfSingles) {
 }
 
 <<<<<<< HEAD
+<<<<<<< HEAD
 // Each directed rounding of 1 + 2^-30 and of its negative, and the nearest.
 TEST_P(FloatTest, RoundingModes) {
   struct {
@@ -331,6 +332,8 @@ TEST_P(FloatTest, OutputModifiers) {
 
 =======
 >>>>>>> lanes
+=======
+>>>>>>> main
 TEST_P(FloatTest, CubeFaces) {
   struct {
     float x, y, z, face, s, t, major;
