@@ -134,7 +134,7 @@ absl::Status AtomicFile::Commit() {
 absl::Status WriteFileAtomically(const std::string& path, std::string_view contents) {
   absl::StatusOr<AtomicFile> file = AtomicFile::Create(path, static_cast<int64_t>(contents.size()));
   if (!file.ok()) return file.status();
-  const absl::Status status =
+  absl::Status status =
       file->Write(0, {reinterpret_cast<const uint8_t*>(contents.data()), contents.size()});
   if (!status.ok()) return status;
   return file->Commit();

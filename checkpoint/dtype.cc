@@ -94,7 +94,7 @@ absl::StatusOr<int64_t> ElementCount(std::span<const int64_t> shape) {
 }
 
 absl::StatusOr<int64_t> ByteCount(DType dtype, std::span<const int64_t> shape) {
-  const absl::StatusOr<int64_t> count = ElementCount(shape);
+  absl::StatusOr<int64_t> count = ElementCount(shape);
   if (!count.ok()) return count;
   const int64_t bits = BitsPerElement(dtype);
   if (*count > std::numeric_limits<int64_t>::max() / bits) {

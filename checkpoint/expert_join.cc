@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -21,7 +20,7 @@ absl::StatusOr<MatchedWeight> JoinExperts(const Rule& rule, const std::string& n
     return absl::InvalidArgumentError(
         absl::StrCat("experts of ", Quoted(name), ": ", AbslView(problem)));
   };
-  std::optional<Geometry> geometry;
+  Geometry geometry;  // of the first part, then of all
   for (size_t i = 0; i < parts.size(); ++i) {
     const Candidate& part = parts[i];
     // The i-th part is of this expert and half, or the one that should be here is not there.
@@ -44,8 +43,8 @@ absl::StatusOr<MatchedWeight> JoinExperts(const Rule& rule, const std::string& n
     }
     const absl::StatusOr<Geometry> its = Mxfp4Geometry(part, !numbered);
     if (!its.ok()) return its.status();
-    if (!geometry) geometry = *its;
-    if (*its != *geometry || part.weight->dtype != parts[0].weight->dtype) {
+    if (i == 0) geometry = *its;
+    if (*its != geometry || part.weight->dtype != parts[0].weight->dtype) {
       return refuse(
           absl::StrCat(SpecText(*part.weight), " differs from ", SpecText(*parts[0].weight)));
     }
@@ -55,19 +54,19 @@ absl::StatusOr<MatchedWeight> JoinExperts(const Rule& rule, const std::string& n
         absl::StrCat("the up that belongs to ", SpecText(*parts.back().weight), " is missing"));
   }
   if (numbered) {
-    geometry->experts = static_cast<int64_t>(pairs ? parts.size() / 2 : parts.size());
+    geometry.experts = static_cast<int64_t>(pairs ? parts.size() / 2 : parts.size());
   }
   if (pairs) {
-    geometry->n *= 2;
-  } else if (rule.projection == Projection::kGateUp && geometry->n % 2 != 0) {
-    return refuse(absl::StrCat("gate and up together have the odd number of rows ", geometry->n));
+    geometry.n *= 2;
+  } else if (rule.projection == Projection::kGateUp && geometry.n % 2 != 0) {
+    return refuse(absl::StrCat("gate and up together have the odd number of rows ", geometry.n));
   }
-  MatchedWeight weight = Describe(rule, *geometry, parts[0]);
+  MatchedWeight weight = Describe(rule, geometry, parts[0]);
   weight.name = name + parts[0].weight_end;
   weight.scale_name = name + parts[0].scale_end;
   for (const Candidate& part : parts) {
     weight.parts.push_back({part.weight->name, part.scale->name, numbered ? part.expert : 0,
-                            numbered ? 1 : geometry->experts, part.half});
+                            numbered ? 1 : geometry.experts, part.half});
   }
   return weight;
 }

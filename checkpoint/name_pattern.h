@@ -12,6 +12,7 @@
 //
 // Everything else stands for itself. In a template only {name} occurs.
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -39,7 +40,7 @@ class NamePattern {
   const std::string& text() const { return text_; }
 
  private:
-  enum class Kind { kLiteral, kComponent, kNumber, kAny, kAlternatives };
+  enum class Kind : uint8_t { kLiteral, kComponent, kNumber, kAny, kAlternatives };
   struct Piece {
     Kind kind;
     std::string text;                       // the literal, or the capture's name

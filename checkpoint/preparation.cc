@@ -63,9 +63,8 @@ absl::Status CheckRanks(const PreparationOptions& options) {
 
 absl::Status Refused(const std::vector<Refusal>& refusals, std::string_view target) {
   constexpr std::size_t kShown = 20;
-  std::string message =
-      absl::StrCat(refusals.size(), refusals.size() == 1 ? " weight" : " weights",
-                   " cannot be prepared for ", AbslView(target), ":");
+  std::string message = absl::StrCat(refusals.size(), refusals.size() == 1 ? " weight" : " weights",
+                                     " cannot be prepared for ", AbslView(target), ":");
   for (std::size_t i = 0; i < std::min(kShown, refusals.size()); ++i) {
     absl::StrAppend(&message, "\n  ", refusals[i].reason);
   }
@@ -89,8 +88,8 @@ absl::StatusOr<Target> TargetNamed(std::string_view name) {
   for (const auto& [value, known] : kTargets) {
     if (known == name) return value;
   }
-  return absl::InvalidArgumentError(absl::StrCat("target ", AbslView(name),
-                                                 ": expected gfx942, gfx950 or flashmla"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("target ", AbslView(name), ": expected gfx942, gfx950 or flashmla"));
 }
 
 absl::StatusOr<Preparation> PlanPreparation(const RecipeMatch& match,
@@ -108,12 +107,14 @@ absl::StatusOr<Preparation> PlanPreparation(const RecipeMatch& match,
         PlanWeight(weight, by_name, options, row_codes_fold);
     std::vector<std::string> sources = TensorsOf(weight);
     if (!planned.ok()) {
-      refusals.push_back({absl::StrCat(weight.name, " [", weight.n, ", ", weight.k, "]: ",
-                                       AbslView(StdView(planned.status().message()))),
+      refusals.push_back({absl::StrCat(weight.name, " [", weight.n, ", ", weight.k,
+                                       "]: ", AbslView(StdView(planned.status().message()))),
                           std::move(sources)});
       continue;
     }
-    preparation.prepared += std::ssize(sources);
+    bool copied = true;
+    for (const OutputTensor& output : *planned) copied = copied && output.plan.place == nullptr;
+    (copied ? preparation.copied : preparation.prepared) += std::ssize(sources);
     for (OutputTensor& output : *planned) outputs.Add(std::move(output));
   }
   if (!refusals.empty() && !options.pass_through) {

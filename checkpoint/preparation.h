@@ -1,22 +1,25 @@
 #ifndef LANEWISE_CHECKPOINT_PREPARATION_H_
 #define LANEWISE_CHECKPOINT_PREPARATION_H_
 
-// What a checkpoint becomes for a target: for every tensor of the output, its name, its description and the
-// plan that makes it from source tensors. Nothing is read but shapes (and, by a question, whether row codes
-// fold), so the same preparation is planned again from a prepared file's own records to restore it.
+// What a checkpoint becomes for a target: for every tensor of the output, its name, its description
+// and the plan that makes it from source tensors. Nothing is read but shapes (and, by a question,
+// whether row codes fold), so the same preparation is planned again from a prepared file's own
+// records to restore it.
 //
 // What each target does to each kind of weight:
 //
 //   kind                              gfx942                gfx950                     flashmla
-//   MXFP8 linear, block codes         gfx942/dense, FNUZ    bytes and block codes      wq_b, wo_a permuted;
-//   (also row codes that fold, bf16   bytes, codes + 1      as they are                others copied
+//   MXFP8 linear, block codes         gfx942/dense, FNUZ    bytes and block codes      wq_b, wo_a
+//   permuted; (also row codes that fold, bf16   bytes, codes + 1      as they are others copied
 //   that was dequantized from them)
-//   MXFP8 linear, other row codes     refused               as they are; K % 128 != 0: wq_b, wo_a permuted;
-//                                                           bf16 once                  others copied
+//   MXFP8 linear, other row codes     refused               as they are; K % 128 != 0: wq_b, wo_a
+//   permuted;
+//                                                           bf16 once                  others
+//                                                           copied
 //   MXFP4 experts                     tile-major bytes,     AITER's shuffled bytes     copied
 //                                     code rounds           and codes
-//   what a recipe matches and has no cell here: refused by name, or copied where pass_through says so
-//   what no recipe matches: copied
+//   what a recipe matches and has no cell here: refused by name, or copied where pass_through says
+//   so what no recipe matches: copied
 
 #include <cstdint>
 #include <functional>
@@ -70,7 +73,7 @@ struct Preparation {
 
   // Where every source tensor went.
   std::int64_t prepared = 0;  // into weights that were prepared
-  std::int64_t copied = 0;    // no recipe knows them
+  std::int64_t copied = 0;    // no recipe knows them, or the target takes them as they are
   std::int64_t passed = 0;    // refused, but pass_through copied them
 };
 
@@ -78,7 +81,8 @@ struct Preparation {
 using RowCodesFoldQuestion = std::function<absl::StatusOr<bool>(const MatchedWeight&)>;
 
 // Plans every output of a match. `tensors` are the checkpoint's, by which every source is found.
-// InvalidArgument lists, each with its reason, what the recipe or the target refuses, unless pass_through.
+// InvalidArgument lists, each with its reason, what the recipe or the target refuses, unless
+// pass_through.
 absl::StatusOr<Preparation> PlanPreparation(const RecipeMatch& match,
                                             std::span<const TensorSpec> tensors,
                                             const PreparationOptions& options,

@@ -15,8 +15,8 @@
 #include "checkpoint/prepared.h"
 #include "checkpoint/recipe_set.h"
 #include "checkpoint/safetensors_index.h"
-#include "nlohmann/json.hpp"
 #include "layouts/catalogue.h"
+#include "nlohmann/json.hpp"
 #include "weights/linear_source.h"
 #include "weights/zero_signs.h"
 
@@ -92,7 +92,7 @@ class Preparer {
     if (request_.recipe) {
       recipe_ = *request_.recipe;
       report_.recipe = recipe_.name;
-      report_.why = "given";
+      report_.why = absl::StrCat("recipe ", recipe_.name, ", as asked for");
       return absl::OkStatus();
     }
     const absl::StatusOr<RecipeSet> recipes = RecipeSet::BuiltIn();
@@ -113,16 +113,16 @@ class Preparer {
   absl::Status PlanRanks() {
     const RecipeMatch match = MatchRecipe(recipe_, specs_);
     if (request_.rank && (*request_.rank < 0 || *request_.rank >= request_.options.ranks)) {
-      return absl::InvalidArgumentError(absl::StrCat("rank ", *request_.rank, " of ",
-                                                     request_.options.ranks, " ranks"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("rank ", *request_.rank, " of ", request_.options.ranks, " ranks"));
     }
     for (int rank = 0; rank < request_.options.ranks; ++rank) {
       if (request_.rank && *request_.rank != rank) continue;
       PreparationOptions options = request_.options;
       options.rank = rank;
-      absl::StatusOr<Preparation> preparation = PlanPreparation(
-          match, specs_, options,
-          [this](const MatchedWeight& weight) { return RowCodesFoldOf(weight); });
+      absl::StatusOr<Preparation> preparation =
+          PlanPreparation(match, specs_, options,
+                          [this](const MatchedWeight& weight) { return RowCodesFoldOf(weight); });
       if (!preparation.ok()) return preparation.status();
       PreparedRank prepared;
       prepared.rank = rank;
@@ -142,6 +142,7 @@ class Preparer {
     for (const TensorSet::Shard& shard : set_->shards()) {
       sources.insert(fs::weakly_canonical(shard.file.path(), error).string());
     }
+    if (absl::Status status = CheckOutside(); !status.ok()) return status;
     for (std::size_t r = 0; r < report_.ranks.size(); ++r) {
       const std::string& out = report_.ranks[r].out;
       const bool is_file = OneFile() && request_.options.ranks == 1;
@@ -167,14 +168,27 @@ class Preparer {
     return absl::OkStatus();
   }
 
+  // Nothing is written into a checkpoint's own directory.
+  absl::Status CheckOutside() const {
+    if (set_->source() != TensorSet::Source::kDirectory) return absl::OkStatus();
+    std::error_code error;
+    const fs::path in = fs::weakly_canonical(fs::path(set_->directory()) / ".", error);
+    const fs::path out = fs::weakly_canonical(fs::absolute(request_.out, error), error);
+    const auto [rest, end] = std::mismatch(in.begin(), in.end(), out.begin(), out.end());
+    // A path that ends with a slash has an empty last component.
+    if (rest != in.end() && !rest->empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        request_.out, " lies in ", set_->directory(), ", the checkpoint that is read"));
+  }
+
   // Files that do not belong would be read as part of the prepared checkpoint.
   static absl::Status CheckNoOtherCheckpoint(const std::string& directory) {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(directory, error)) {
       const std::string name = entry.path().filename().string();
       if (name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json")) {
-        return absl::AlreadyExistsError(absl::StrCat(directory, " holds ", name,
-                                                     " already; --overwrite goes on all the same"));
+        return absl::AlreadyExistsError(
+            absl::StrCat(directory, " holds ", name, " already; --overwrite goes on all the same"));
       }
     }
     return absl::OkStatus();
@@ -187,9 +201,8 @@ class Preparer {
     if (absl::Status status = MakeDirectory(directory.parent_path()); !status.ok()) return status;
     if (fs::create_directory(directory, error)) made_.push_back(directory.string());
     if (!fs::is_directory(directory)) {
-      return absl::FailedPreconditionError(absl::StrCat("cannot make the directory ",
-                                                        directory.string(), ": ",
-                                                        error.message()));
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot make the directory ", directory.string(), ": ", error.message()));
     }
     return absl::OkStatus();
   }
@@ -210,8 +223,19 @@ class Preparer {
         file.outputs.push_back(&output);
         if (request_.lossless && !output.verbatim) AddExtras(output, &file);
       }
+      // All of its tensors are parts of ones that begin in other files.
+      if (file.outputs.empty() && !set_->index_name().empty()) AddEmptyMarker(&file);
     }
     return absl::OkStatus();
+  }
+
+  static void AddEmptyMarker(OutputFile* file) {
+    OutputTensor marker;
+    marker.tensor.stored = {EmptyFileName(file->name), DType::kU8, {0}};
+    marker.tensor.what.layout = std::string(layout_tag::kPlain);
+    marker.tensor.what.shape = {0};
+    file->extras.push_back(std::move(marker));
+    file->extra_bytes.emplace_back();
   }
 
   void AddExtras(const OutputTensor& output, OutputFile* file) const {
@@ -303,9 +327,8 @@ class Preparer {
                           PreparedRank* rank) {
     const std::size_t piece = static_cast<std::size_t>(request_.buffer_bytes);
     for (std::size_t at = 0; at < bytes.size(); at += piece) {
-      absl::Status status =
-          WriteBytes(file, tensor, static_cast<std::int64_t>(at),
-                     bytes.subspan(at, std::min(piece, bytes.size() - at)), rank);
+      absl::Status status = WriteBytes(file, tensor, static_cast<std::int64_t>(at),
+                                       bytes.subspan(at, std::min(piece, bytes.size() - at)), rank);
       if (!status.ok()) return status;
     }
     return absl::OkStatus();
@@ -318,7 +341,8 @@ class Preparer {
     if (plan.bytes() == 0) return counts;
     const std::int64_t lead_bytes = plan.packer.lead_bytes();
     const std::int64_t leads = plan.packer.leads();
-    const std::int64_t step = std::clamp<std::int64_t>(request_.buffer_bytes / lead_bytes, 1, leads);
+    const std::int64_t step =
+        std::clamp<std::int64_t>(request_.buffer_bytes / lead_bytes, 1, leads);
     buffer_.resize(std::max<std::size_t>(buffer_.size(), step * lead_bytes));
     // The bytes go to the file at once: they had better stay in the cache.
     const RunOptions options = {request_.threads, PackOptions::Stores::kCached};
@@ -388,8 +412,9 @@ class Preparer {
   std::unique_ptr<TensorSet> set_;
   std::vector<TensorSpec> specs_;
   Recipe recipe_;
-  std::vector<std::pair<std::size_t, OutputFile>> files_;  // with the index of its rank in the report
-  std::vector<std::string> made_;                          // directories
+  std::vector<std::pair<std::size_t, OutputFile>>
+      files_;                      // with the index of its rank in the report
+  std::vector<std::string> made_;  // directories
   std::vector<std::uint8_t> buffer_;
   std::int64_t total_bytes_ = 0;
   std::int64_t done_bytes_ = 0;
@@ -415,6 +440,10 @@ std::string OriginalName(std::string_view tensor) {
   return absl::StrCat("lanewise.original/", AbslView(tensor));
 }
 
+std::string EmptyFileName(std::string_view file) {
+  return absl::StrCat("lanewise.empty/", AbslView(file));
+}
+
 std::string OptionsJson(const PreparationOptions& options, bool lossless) {
   return nlohmann::json{{"target", std::string(TargetName(options.target))},
                         {"ranks", options.ranks},
@@ -428,9 +457,9 @@ std::string OptionsJson(const PreparationOptions& options, bool lossless) {
 absl::StatusOr<PreparationOptions> ParseOptions(std::string_view json, std::string_view origin) {
   const nlohmann::json parsed = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
   const auto refuse = [&] {
-    return absl::InvalidArgumentError(absl::StrCat(AbslView(origin), ": ", AbslView(kOptionsKey),
-                                                   " is not what prepare writes: ",
-                                                   AbslView(json)));
+    return absl::InvalidArgumentError(
+        absl::StrCat(AbslView(origin), ": ", AbslView(kOptionsKey),
+                     " is not what prepare writes: ", AbslView(json)));
   };
   if (!parsed.is_object()) return refuse();
   for (const char* name : {"ranks", "rank"}) {
@@ -445,6 +474,12 @@ absl::StatusOr<PreparationOptions> ParseOptions(std::string_view json, std::stri
   return PreparationOptions{*target, parsed["ranks"].get<int>(), parsed["rank"].get<int>(),
                             parsed["pass_through"].get<bool>(),
                             parsed["batch_invariant"].get<bool>()};
+}
+
+bool IsLossless(std::string_view options_json) {
+  const nlohmann::json parsed =
+      nlohmann::json::parse(options_json, nullptr, /*allow_exceptions=*/false);
+  return parsed.is_object() && parsed.contains("lossless") && parsed["lossless"] == true;
 }
 
 }  // namespace lanewise

@@ -70,7 +70,7 @@ absl::StatusOr<PreparedCheckpoint> PreparedCheckpoint::Open(const std::string& p
   if (!set.ok()) return set.status();
   PreparedCheckpoint checkpoint(*std::move(set));
   for (const TensorSet::Shard& shard : checkpoint.set_.shards()) {
-    if (const absl::Status status = checkpoint.ReadShard(shard, target); !status.ok()) {
+    if (absl::Status status = checkpoint.ReadShard(shard, target); !status.ok()) {
       return status;
     }
   }
@@ -87,7 +87,7 @@ absl::Status PreparedCheckpoint::ReadShard(const TensorSet::Shard& shard, std::s
                                                       AbslView(kPreparedFormat), "'"));
   }
   // The header first: what is said below holds only if it is as it was written.
-  if (const absl::Status status = CheckHeader(file); !status.ok()) return status;
+  if (absl::Status status = CheckHeader(file); !status.ok()) return status;
   const absl::StatusOr<std::string> its_target = Value(file, kTargetKey);
   if (!its_target.ok()) return its_target.status();
   const absl::StatusOr<std::string> its_recipe = Value(file, kRecipeKey);
@@ -127,7 +127,7 @@ absl::Status PreparedCheckpoint::ReadShard(const TensorSet::Shard& shard, std::s
     absl::StatusOr<PreparedTensor> what =
         ParsePreparedTensor(at->second, absl::StrCat(file.path(), ": ", Quoted(at->first)));
     if (!what.ok()) return what.status();
-    if (const absl::Status status = CheckStored(*stored, *what, file.path()); !status.ok()) {
+    if (absl::Status status = CheckStored(*stored, *what, file.path()); !status.ok()) {
       return status;
     }
     described_.emplace(name, *std::move(what));

@@ -15,7 +15,8 @@ namespace lanewise {
 namespace {
 
 // Stands for a digest that is not known yet.
-const std::string kNoDigest(kDigestDigits, '.');
+constexpr std::string_view kNoDigest = "................";
+static_assert(kNoDigest.size() == kDigestDigits);
 
 constexpr std::string_view kToolKeyPrefix = "lanewise.x.";
 
@@ -124,7 +125,7 @@ absl::StatusOr<PreparedWriter> PreparedWriter::Create(const std::string& path, c
 
 absl::Status PreparedWriter::Write(size_t tensor, int64_t offset, std::span<const uint8_t> bytes) {
   // The writer first: it refuses what is out of range or there already.
-  if (const absl::Status status = state_->writer.Write(tensor, offset, bytes); !status.ok()) {
+  if (absl::Status status = state_->writer.Write(tensor, offset, bytes); !status.ok()) {
     return status;
   }
   Progress& progress = *state_->progress[tensor];
@@ -173,11 +174,10 @@ absl::Status PreparedWriter::Finish() {
   }
   const absl::StatusOr<std::string> sources_json = PreparedSourcesJson(state.sources);
   if (!sources_json.ok()) return sources_json.status();
-  if (const absl::Status status = state.writer.SetMetadata(kSourceKey, *sources_json);
-      !status.ok()) {
+  if (absl::Status status = state.writer.SetMetadata(kSourceKey, *sources_json); !status.ok()) {
     return status;
   }
-  if (const absl::Status status = state.writer.CheckComplete(); !status.ok()) return status;
+  if (absl::Status status = state.writer.CheckComplete(); !status.ok()) return status;
 
   std::vector<uint8_t> buffer;
   for (size_t i = 0; i < state.plans.size(); ++i) {
@@ -192,8 +192,7 @@ absl::Status PreparedWriter::Finish() {
     while (progress.digested < size) {
       constexpr int64_t kPiece = int64_t{1} << 22;
       buffer.resize(static_cast<size_t>(std::min(kPiece, size - progress.digested)));
-      if (const absl::Status status = state.writer.Read(i, progress.digested, buffer);
-          !status.ok()) {
+      if (absl::Status status = state.writer.Read(i, progress.digested, buffer); !status.ok()) {
         return status;
       }
       progress.digest.Update(buffer);
@@ -202,7 +201,7 @@ absl::Status PreparedWriter::Finish() {
     plan.what.xxh3 = progress.digest.Hex();
     const absl::StatusOr<std::string> json = PreparedTensorJson(plan.what, plan.late);
     if (!json.ok()) return json.status();
-    if (const absl::Status status = state.writer.SetMetadata(
+    if (absl::Status status = state.writer.SetMetadata(
             absl::StrCat(AbslView(kTensorKeyPrefix), plan.stored.name), *json);
         !status.ok()) {
       return status;
@@ -210,8 +209,7 @@ absl::Status PreparedWriter::Finish() {
   }
   const absl::StatusOr<std::string> digest = HeaderDigest(state.writer.HeaderJson());
   if (!digest.ok()) return digest.status();
-  if (const absl::Status status = state.writer.SetMetadata(kHeaderDigestKey, *digest);
-      !status.ok()) {
+  if (absl::Status status = state.writer.SetMetadata(kHeaderDigestKey, *digest); !status.ok()) {
     return status;
   }
   return state.writer.Finish();

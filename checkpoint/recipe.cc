@@ -73,7 +73,7 @@ void CheckTemplate(RecipeObject& object, const char* field, const NameTemplate& 
 
 void CheckExpertRule(RecipeObject& object, const Rule& rule) {
   const NamePattern& pattern = rule.weight ? *rule.weight : *rule.gate;
-  if (rule.up) {
+  if (rule.gate && rule.up) {
     std::vector<std::string> gate = rule.gate->CaptureNames();
     std::vector<std::string> up = rule.up->CaptureNames();
     std::sort(gate.begin(), gate.end());

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "checkpoint/expert_join.h"
+#include "checkpoint/name_pattern.h"
 #include "checkpoint/text.h"
 #include "checkpoint/weight_candidate.h"
 
@@ -181,13 +182,14 @@ class Matcher {
   // What the rule's patterns make of this stem: captures, half and expert.
   static std::optional<Candidate> Fit(const Rule& rule, std::string_view stem) {
     Candidate part;
+    // The patterns that a rule has, with what a fit of each means.
+    const std::pair<const std::optional<NamePattern>*, Half> patterns[] = {
+        {&rule.weight, Half::kWhole}, {&rule.gate, Half::kGate}, {&rule.up, Half::kUp}};
     std::optional<Captures> captures;
-    if (rule.weight) {
-      captures = rule.weight->Match(stem);
-    } else if ((captures = rule.gate->Match(stem))) {
-      part.half = Half::kGate;
-    } else if ((captures = rule.up->Match(stem))) {
-      part.half = Half::kUp;
+    for (const auto& [pattern, half] : patterns) {
+      if (captures || !pattern->has_value()) continue;
+      captures = pattern->value().Match(stem);
+      part.half = half;
     }
     if (!captures) return std::nullopt;
     part.captures = *std::move(captures);
@@ -281,55 +283,54 @@ class Matcher {
     match_.weights.push_back(*std::move(weight));
   }
 
-  // Refuses layers whose gate/up and down weights do not belong together, or that have two of
-  // either.
+  // Refuses layers whose weights do not belong together.
   void CheckGroups() {
-    std::map<std::string, std::vector<size_t>> groups;  // -> weights of the group
-    for (size_t i = 0; i < match_.weights.size(); ++i) {
-      if (!match_.weights[i].group.empty()) groups[match_.weights[i].group].push_back(i);
+    std::map<std::string, std::vector<const MatchedWeight*>> groups;
+    for (const MatchedWeight& weight : match_.weights) {
+      if (!weight.group.empty()) groups[weight.group].push_back(&weight);
     }
-    std::unordered_set<size_t> refused;
+    std::unordered_set<std::string> refused;  // groups
     for (const auto& [group, members] : groups) {
-      if (members.size() < 2) continue;  // a shard by itself may hold one of the two
-      const MatchedWeight* gate_up = nullptr;
-      const MatchedWeight* down = nullptr;
-      std::string problem;
-      for (const size_t i : members) {
-        const MatchedWeight& weight = match_.weights[i];
-        const MatchedWeight*& place = weight.projection == Projection::kGateUp ? gate_up : down;
-        if (place != nullptr) {
-          problem = absl::StrCat("has both ", Quoted(place->name), " and ", Quoted(weight.name),
-                                 " as ", AbslView(RecipeWord(weight.projection)));
-        }
-        place = &weight;
-      }
-      if (problem.empty() &&
-          (gate_up->experts != down->experts || gate_up->inter() != down->inter() ||
-           gate_up->hidden() != down->hidden())) {
-        const auto text = [](const MatchedWeight& weight) {
-          return absl::StrCat(Quoted(weight.name), " (", weight.experts, " experts, inter ",
-                              weight.inter(), ", hidden ", weight.hidden(), ")");
-        };
-        problem = absl::StrCat(text(*gate_up), " and ", text(*down), " do not belong together");
-      }
+      const std::string problem = GroupProblem(members);
       if (problem.empty()) continue;
+      refused.insert(group);
       Refusal refusal;
       refusal.reason = absl::StrCat("layer ", Quoted(group), ": ", problem);
-      for (const size_t i : members) {
-        refused.insert(i);
-        for (const WeightPart& part : match_.weights[i].parts) {
+      for (const MatchedWeight* const weight : members) {
+        for (const WeightPart& part : weight->parts) {
           refusal.tensors.push_back(part.weight);
           refusal.tensors.push_back(part.scale);
         }
       }
       match_.refused.push_back(std::move(refusal));
     }
-    if (refused.empty()) return;
-    std::vector<MatchedWeight> kept;
-    for (size_t i = 0; i < match_.weights.size(); ++i) {
-      if (!refused.contains(i)) kept.push_back(std::move(match_.weights[i]));
+    std::erase_if(match_.weights,
+                  [&](const MatchedWeight& weight) { return refused.contains(weight.group); });
+  }
+
+  // Why these weights cannot be of one layer, or "". One of gate/up and down may be missing: a
+  // shard by itself need not hold both.
+  static std::string GroupProblem(std::span<const MatchedWeight* const> members) {
+    const MatchedWeight* gate_up = nullptr;
+    const MatchedWeight* down = nullptr;
+    for (const MatchedWeight* const weight : members) {
+      const MatchedWeight*& place = weight->projection == Projection::kGateUp ? gate_up : down;
+      if (place != nullptr) {
+        return absl::StrCat("has both ", Quoted(place->name), " and ", Quoted(weight->name), " as ",
+                            AbslView(RecipeWord(weight->projection)));
+      }
+      place = weight;
     }
-    match_.weights = std::move(kept);
+    if (gate_up == nullptr || down == nullptr) return "";
+    if (gate_up->experts == down->experts && gate_up->inter() == down->inter() &&
+        gate_up->hidden() == down->hidden()) {
+      return "";
+    }
+    const auto text = [](const MatchedWeight& weight) {
+      return absl::StrCat(Quoted(weight.name), " (", weight.experts, " experts, inter ",
+                          weight.inter(), ", hidden ", weight.hidden(), ")");
+    };
+    return absl::StrCat(text(*gate_up), " and ", text(*down), " do not belong together");
   }
 
   const Recipe& recipe_;

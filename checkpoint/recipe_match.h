@@ -17,7 +17,7 @@ namespace lanewise {
 
 // One weight tensor of a checkpoint with the tensor of its scale codes.
 struct WeightPart {
-  enum class Half { kWhole, kGate, kUp };  // which rows of a gate/up weight it holds
+  enum class Half : uint8_t { kWhole, kGate, kUp };  // which rows of a gate/up weight it holds
 
   std::string weight;  // tensor names
   std::string scale;

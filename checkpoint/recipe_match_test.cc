@@ -1,6 +1,7 @@
 #include "checkpoint/recipe_match.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -265,6 +266,16 @@ TEST(RecipeMatch, ALayerHasOneGateUp) {
   ASSERT_EQ(match.refused.size(), 1u);
   EXPECT_THAT(match.refused[0].reason, HasSubstr("as gate_up"));
   EXPECT_EQ(match.refused[0].tensors.size(), specs.size());
+}
+
+TEST(RecipeMatch, SizesBeyondFourGibibytesAreOrdinary) {
+  const RecipeMatch match =
+      MatchRecipe(Small(), Specs{{"m.fused.weight", DType::kU8, {385, 4096, 3584}},
+                                 {"m.fused.scale", DType::kU8, {385, 4096, 224}}});
+  ASSERT_EQ(match.weights.size(), 1u);
+  EXPECT_EQ(match.weights[0].k, 7168);
+  EXPECT_EQ(match.weights[0].experts * match.weights[0].n * match.weights[0].k,
+            int64_t{11303649280});
 }
 
 TEST(RecipeMatch, OddGateUpIsRefused) {

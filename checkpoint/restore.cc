@@ -116,9 +116,8 @@ class Restorer {
     for (const TensorSet::Shard& shard : set.shards()) {
       const absl::StatusOr<std::string> text = Kept(shard, kSourceHeaderKey);
       if (!text.ok()) return text.status();
-      const absl::StatusOr<SafetensorsHeader> header =
-          ParseSafetensorsHeaderText(*text, absl::StrCat(shard.file.path(), ": ",
-                                                         AbslView(kSourceHeaderKey)));
+      const absl::StatusOr<SafetensorsHeader> header = ParseSafetensorsHeaderText(
+          *text, absl::StrCat(shard.file.path(), ": ", AbslView(kSourceHeaderKey)));
       if (!header.ok()) return header.status();
       header_texts_.push_back(*text);
       SourceFile file;
@@ -129,8 +128,8 @@ class Restorer {
     // Each prepared file says which source it comes from; they are listed in the same order.
     const std::vector<PreparedSource>& sources = ranks_[0].prepared->sources();
     if (sources.size() != files_.size()) {
-      return absl::FailedPreconditionError(absl::StrCat(files_.size(), " prepared files name ",
-                                                        sources.size(), " sources"));
+      return absl::FailedPreconditionError(
+          absl::StrCat(files_.size(), " prepared files name ", sources.size(), " sources"));
     }
     const bool one_file = set.source() == TensorSet::Source::kFile && !RanksInDirectories();
     for (std::size_t i = 0; i < files_.size(); ++i) {
@@ -243,11 +242,10 @@ class Restorer {
     }
     // Codes first: a weight that was converted with them is taken back with them.
     for (Group& group : groups_) {
-      std::stable_sort(group.outputs.begin(), group.outputs.end(),
-                       [](const RankOutput& a, const RankOutput& b) {
-                         return (a.output->plan.code_place == nullptr) >
-                                (b.output->plan.code_place == nullptr);
-                       });
+      std::stable_sort(
+          group.outputs.begin(), group.outputs.end(), [](const RankOutput& a, const RankOutput& b) {
+            return (a.output->plan.code_place == nullptr) > (b.output->plan.code_place == nullptr);
+          });
     }
   }
 
@@ -258,9 +256,8 @@ class Restorer {
     if (absl::Status status = MakeDirectory(directory.parent_path()); !status.ok()) return status;
     if (fs::create_directory(directory, error)) made_.push_back(directory.string());
     if (!fs::is_directory(directory)) {
-      return absl::FailedPreconditionError(absl::StrCat("cannot make the directory ",
-                                                        directory.string(), ": ",
-                                                        error.message()));
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot make the directory ", directory.string(), ": ", error.message()));
     }
     return absl::OkStatus();
   }
@@ -306,8 +303,7 @@ class Restorer {
     }
     for (const std::string& source : group.sources) {
       const Place& place = places_.at(source);
-      absl::Status status =
-          files_[place.file].writer->Write(place.tensor, 0, room.at(source));
+      absl::Status status = files_[place.file].writer->Write(place.tensor, 0, room.at(source));
       if (!status.ok()) return status;
       done_bytes_ += place.bytes;
       if (progress_) progress_(done_bytes_, total_bytes_);
@@ -343,8 +339,7 @@ class Restorer {
       if (status = prepared.Verify(ZeroSignsName(name)); !status.ok()) return status;
       return ApplyZeroSigns(output.plan, *signs, sinks);
     }
-    report_.lost_zero_signs +=
-        prepared.Describe(name)->IntParam(kNegativeZerosParam).value_or(0);
+    report_.lost_zero_signs += prepared.Describe(name)->IntParam(kNegativeZerosParam).value_or(0);
     return absl::OkStatus();
   }
 
@@ -377,8 +372,7 @@ class Restorer {
     index.total_size = total_bytes_;
     for (const SourceFile& file : files_) {
       for (const TensorInfo& info : file.tensors) {
-        index.weight_map[info.name] =
-            fs::path(file.path).lexically_relative(request_.out).string();
+        index.weight_map[info.name] = fs::path(file.path).lexically_relative(request_.out).string();
       }
     }
     return WriteSafetensorsIndex((fs::path(request_.out) / set.index_name()).string(), index);

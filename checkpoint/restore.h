@@ -24,13 +24,13 @@ struct RestoreReport {
   std::int64_t bytes = 0;
   // Zeros whose sign was discarded and not stored: they come back as +0. 0 with lossless.
   std::int64_t lost_zero_signs = 0;
-  bool exact = false;                // every file equals its source, byte for byte: checked by its digest
+  bool exact = false;  // every file equals its source, byte for byte: checked by its digest
   std::vector<std::string> differing;  // the files that do not
 };
 
-// Writes the source files again, under their names and with their headers; nothing appears at `out` unless
-// everything succeeds. Refuses a checkpoint that is not prepared, that lacks what prepare writes for this,
-// or whose tensors do not have the digests they were written with.
+// Writes the source files again, under their names and with their headers; nothing appears at `out`
+// unless everything succeeds. Refuses a checkpoint that is not prepared, that lacks what prepare
+// writes for this, or whose tensors do not have the digests they were written with.
 absl::StatusOr<RestoreReport> RestoreCheckpoint(const RestoreRequest& request,
                                                 const Progress& progress);
 

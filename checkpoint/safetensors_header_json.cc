@@ -155,7 +155,7 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
   std::string problem;
 
  private:
-  enum class State {
+  enum class State : uint8_t {
     kStart,           // before the header's {
     kTop,             // in the header
     kMetadataObject,  // after "__metadata__":

@@ -214,6 +214,18 @@ TEST(Header, OverlapsHolesAndStrayBytesAreRefused) {
   EXPECT_THAT(Refusal(two(0, 8, 3, 3), data), HasSubstr("'b': begins at data offset 3"));
 }
 
+// 385 experts of 4096 x 7168: offsets far beyond 2^32, without the bytes.
+TEST(Header, TensorsBeyondFourGibibytesKeepTheirOffsets) {
+  const std::string text =
+      R"({"w":{"dtype":"U8","shape":[385,4096,7168],"data_offsets":[0,11303649280]},)"
+      R"("v":{"dtype":"F64","shape":[385,4096,7168],"data_offsets":[11303649280,101732843520]}})";
+  const absl::StatusOr<SafetensorsHeader> header = ParseSafetensorsHeaderText(text, "x");
+  ASSERT_TRUE(header.ok()) << header.status();
+  EXPECT_EQ(header->tensors[1].begin, int64_t{11303649280});
+  EXPECT_EQ(header->tensors[1].byte_count(), int64_t{90429194240});
+  EXPECT_EQ(*SafetensorsHeaderText(header->tensors, {}), text);
+}
+
 TEST(Header, DeepNestingAndLongNamesCostNothing) {
   EXPECT_THAT(Refusal("{\"a\":" + std::string(5'000'000, '[')), HasSubstr("found an array"));
   std::string objects = "{";

@@ -190,7 +190,7 @@ absl::Status CheckRange(const std::vector<TensorInfo>& tensors, const std::strin
 absl::Status SafetensorsWriter::Write(size_t tensor, int64_t offset,
                                       std::span<const uint8_t> bytes) {
   State& state = *state_;
-  if (const absl::Status status =
+  if (absl::Status status =
           CheckRange(state.tensors, state.file.path(), tensor, offset, bytes.size());
       !status.ok()) {
     return status;
@@ -221,7 +221,7 @@ absl::Status SafetensorsWriter::Write(size_t tensor, int64_t offset,
 absl::Status SafetensorsWriter::Read(size_t tensor, int64_t offset,
                                      std::span<uint8_t> bytes) const {
   const State& state = *state_;
-  if (const absl::Status status =
+  if (absl::Status status =
           CheckRange(state.tensors, state.file.path(), tensor, offset, bytes.size());
       !status.ok()) {
     return status;
@@ -286,7 +286,7 @@ absl::Status SafetensorsWriter::Finish() {
   std::string prefix;
   for (int i = 0; i < 8; ++i) prefix.push_back(static_cast<char>(header->size() >> (8 * i)));
   prefix += *header;
-  const absl::Status status =
+  absl::Status status =
       state.file.Write(0, {reinterpret_cast<const uint8_t*>(prefix.data()), prefix.size()});
   if (!status.ok()) return status;
   return state.file.Commit();

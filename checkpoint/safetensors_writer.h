@@ -35,7 +35,7 @@ class SafetensorsWriter {
   // The order of the tensors' bytes in the file. Widest element first aligns every tensor to its
   // element's size without padding, which the format does not have; equal widths stay as declared.
   // Data begin at a multiple of 8 in either case.
-  enum class Order { kWidestFirst, kAsDeclared };
+  enum class Order : uint8_t { kWidestFirst, kAsDeclared };
 
   // Makes the temporary file, with room for all of it reserved on disk, so that a full disk is
   // refused here. Refuses duplicate names, names that are not UTF-8 or are __metadata__, shapes

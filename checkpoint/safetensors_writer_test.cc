@@ -120,6 +120,18 @@ TEST(Writer, EveryByteIsAccountedFor) {
   EXPECT_THAT(Message(writer->Write(0, 0, {})), HasSubstr("already complete"));
 }
 
+TEST(Writer, TheLastByteCountsToo) {
+  const TestDirectory directory;
+  absl::StatusOr<SafetensorsWriter> writer = SafetensorsWriter::Create(
+      directory.File("x"), {{"v", DType::kU8, {2}}, {"w", DType::kU8, {10}}}, {});
+  ASSERT_TRUE(writer.ok());
+  ASSERT_TRUE(writer->Write(0, 0, AsBytes("01")).ok());
+  ASSERT_TRUE(writer->Write(1, 0, AsBytes("012345678")).ok());
+  EXPECT_THAT(Message(writer->Finish()), HasSubstr("'w': byte 9 of 10 was never written"));
+  ASSERT_TRUE(writer->Write(1, 9, AsBytes("9")).ok());
+  EXPECT_TRUE(writer->Finish().ok());
+}
+
 TEST(Writer, RefusesWhatAReaderWouldRefuse) {
   const TestDirectory directory;
   const std::string path = directory.File("x");

@@ -123,7 +123,7 @@ absl::Status TensorSet::OpenDirectory() {
   }
   if (indexes.size() == 1) {
     index_name_ = indexes[0];
-    if (const absl::Status status = OpenIndex(); !status.ok()) return status;
+    if (absl::Status status = OpenIndex(); !status.ok()) return status;
     for (const std::string& file : files) {
       const bool named = std::any_of(shards_.begin(), shards_.end(),
                                      [&](const Shard& shard) { return shard.name == file; });
@@ -138,9 +138,9 @@ absl::Status TensorSet::OpenDirectory() {
     return absl::NotFoundError(absl::StrCat(directory_, ": no *", AbslView(kExtension), " and no *",
                                             AbslView(kIndexExtension), " in this directory"));
   }
-  if (const absl::Status status = CheckNumbering(directory_, files); !status.ok()) return status;
+  if (absl::Status status = CheckNumbering(directory_, files); !status.ok()) return status;
   for (const std::string& file : files) {
-    if (const absl::Status status = AddShard(file); !status.ok()) return status;
+    if (absl::Status status = AddShard(file); !status.ok()) return status;
   }
   return absl::OkStatus();
 }

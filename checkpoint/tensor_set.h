@@ -25,7 +25,7 @@ namespace lanewise {
 // is safe from any number of threads.
 class TensorSet {
  public:
-  enum class Source { kFile, kIndex, kDirectory };
+  enum class Source : uint8_t { kFile, kIndex, kDirectory };
 
   struct Shard {
     std::string name;  // relative to directory()

@@ -49,14 +49,17 @@ class WeightPlanner {
       params_["parallel"] = std::string(RecipeWord(weight_.parallel));
     }
     switch (weight_.kind) {
-      case WeightKind::kMxfp8Linear: return PlanLinear();
-      case WeightKind::kMxfp4Experts: return PlanExperts();
-      case WeightKind::kMxfp4Linear: break;
+      case WeightKind::kMxfp8Linear:
+        return PlanLinear();
+      case WeightKind::kMxfp4Experts:
+        return PlanExperts();
+      case WeightKind::kMxfp4Linear:
+        break;
     }
     if (options_.target == Target::kFlashmla) return Copies();
-    return absl::InvalidArgumentError(
-        absl::StrCat("an MXFP4 linear has no preparation for ",
-                     AbslView(TargetName(options_.target)), ", only MXFP4 experts have"));
+    return absl::InvalidArgumentError(absl::StrCat("an MXFP4 linear has no preparation for ",
+                                                   AbslView(TargetName(options_.target)),
+                                                   ", only MXFP4 experts have"));
   }
 
  private:
@@ -137,11 +140,11 @@ class WeightPlanner {
   // ---- MXFP8 linears ----
 
   absl::StatusOr<LinearSource> Linear() const {
-    LinearSource source = LinearSource::Whole(
-        weight_.n, weight_.k,
-        weight_.dtype == DType::kBf16 ? LinearSource::WeightForm::kBf16
-                                      : LinearSource::WeightForm::kE4m3,
-        weight_.code_rows, weight_.code_columns);
+    LinearSource source =
+        LinearSource::Whole(weight_.n, weight_.k,
+                            weight_.dtype == DType::kBf16 ? LinearSource::WeightForm::kBf16
+                                                          : LinearSource::WeightForm::kE4m3,
+                            weight_.code_rows, weight_.code_columns);
     const absl::StatusOr<Parallel> split = Split();
     if (!split.ok()) return split.status();
     if (*split == Parallel::kColumn) {
@@ -245,19 +248,19 @@ class WeightPlanner {
   }
 
   GateUpSource::Place GateUpPlace(std::int64_t row_bytes, Range experts, Range inter) const {
-    return [table = PartTable(), first = FirstExperts(), order = weight_.order,
-            rows = weight_.inter(), row_bytes, experts,
-            inter](std::int64_t expert, int half, std::int64_t i) {
-      expert += experts.begin;
-      i += inter.begin;
-      const int part = (*table)[2 * expert + half];
-      const bool apart = order == GateUpOrder::kSeparate;
-      const std::int64_t row = apart                                 ? i
-                               : order == GateUpOrder::kInterleaved ? 2 * i + half
-                                                                    : half * rows + i;
-      const std::int64_t part_rows = apart ? rows : 2 * rows;
-      return RowPlace{part, ((expert - first[part]) * part_rows + row) * row_bytes};
-    };
+    return
+        [table = PartTable(), first = FirstExperts(), order = weight_.order, rows = weight_.inter(),
+         row_bytes, experts, inter](std::int64_t expert, int half, std::int64_t i) {
+          expert += experts.begin;
+          i += inter.begin;
+          const int part = (*table)[2 * expert + half];
+          const bool apart = order == GateUpOrder::kSeparate;
+          const std::int64_t row = apart                                ? i
+                                   : order == GateUpOrder::kInterleaved ? 2 * i + half
+                                                                        : half * rows + i;
+          const std::int64_t part_rows = apart ? rows : 2 * rows;
+          return RowPlace{part, ((expert - first[part]) * part_rows + row) * row_bytes};
+        };
   }
 
   DownSource::Place DownPlace(std::int64_t row_bytes, std::int64_t first_byte,
@@ -281,11 +284,11 @@ class WeightPlanner {
       source.codes = GateUpPlace(weight_.k / 32, experts, inter);
       // AITER's order says nothing of gate and up: they stay as the source has them.
       const bool interleaved = gfx942 || weight_.order == GateUpOrder::kInterleaved;
-      params_["gate_up"] = std::string(RecipeWord(interleaved ? GateUpOrder::kInterleaved
-                                                              : GateUpOrder::kGateThenUp));
+      params_["gate_up"] = std::string(
+          RecipeWord(interleaved ? GateUpOrder::kInterleaved : GateUpOrder::kGateThenUp));
       if (gfx942) return gfx942::PlanGateUp(source, {});
-      return gfx950::PlanGateUp(source, interleaved ? GateUpRowOrder::kInterleaved
-                                                    : GateUpRowOrder::kGateThenUp);
+      return gfx950::PlanGateUp(
+          source, interleaved ? GateUpRowOrder::kInterleaved : GateUpRowOrder::kGateThenUp);
     }
     DownSource source;
     source.experts = experts.count;
@@ -321,7 +324,8 @@ class WeightPlanner {
     if (!plans.ok()) return plans.status();
     if (options_.target == Target::kGfx942) {
       const std::int64_t padded_columns = 2 * plans->weight.packer.layout().extent(1);
-      const std::int64_t padded_rows = experts.count == 0 ? 0 : plans->weight.rows() / experts.count;
+      const std::int64_t padded_rows =
+          experts.count == 0 ? 0 : plans->weight.rows() / experts.count;
       params_["padded_k"] = padded_columns;
       if (gate_up) params_["padded_inter"] = padded_rows / 2;
     } else {
@@ -338,8 +342,9 @@ class WeightPlanner {
     std::vector<OutputTensor> outputs;
     outputs.push_back(Output({weight_.name, DType::kF4, {experts.count, rows, columns}},
                              std::move(plans->weight), weights, weights));
-    outputs.push_back(Output({weight_.scale_name, DType::kF8E8m0, {experts.count, rows, columns / 32}},
-                             std::move(plans->codes), scales, scales));
+    outputs.push_back(
+        Output({weight_.scale_name, DType::kF8E8m0, {experts.count, rows, columns / 32}},
+               std::move(plans->codes), scales, scales));
     return outputs;
   }
 

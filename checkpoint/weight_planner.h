@@ -15,8 +15,9 @@ namespace lanewise {
 
 using TensorsByName = std::map<std::string_view, const TensorSpec*>;
 
-// The outputs of a weight for the target and the rank of `options`. InvalidArgument says why there are none:
-// the target has no preparation for it, or its sizes do not fit the layout or do not divide among the ranks.
+// The outputs of a weight for the target and the rank of `options`. InvalidArgument says why there
+// are none: the target has no preparation for it, or its sizes do not fit the layout or do not
+// divide among the ranks.
 absl::StatusOr<std::vector<OutputTensor>> PlanWeight(const MatchedWeight& weight,
                                                      const TensorsByName& tensors,
                                                      const PreparationOptions& options,

@@ -31,7 +31,7 @@ def _hip_device_code_impl(ctx):
             progress_message = "Compiling %s for %s" % (ctx.file.src.short_path, arch),
         )
         outputs.append(output)
-    return [DefaultInfo(files = depset(outputs))]
+    return [DefaultInfo(files = depset(outputs), runfiles = ctx.runfiles(files = outputs))]
 
 _hip_device_code = rule(
     implementation = _hip_device_code_impl,

@@ -27,17 +27,19 @@ std::function<void(std::int64_t, std::int64_t)> ProgressBar(std::string_view wha
     Clock::time_point shown;
   };
   return [what = std::string(what), state = std::make_shared<State>()](std::int64_t done,
-                                                                        std::int64_t total) {
+                                                                       std::int64_t total) {
     const Clock::time_point now = Clock::now();
     const bool last = done >= total;
     if (!last && now - state->shown < std::chrono::milliseconds(100)) return;
     state->shown = now;
     const double seconds = std::chrono::duration<double>(now - state->begin).count();
     const double rate = static_cast<double>(done) / std::max(seconds, 1e-3);
-    const auto left = static_cast<std::int64_t>(static_cast<double>(total - done) / std::max(rate, 1.0));
-    std::fputs(absl::StrFormat("\r\033[K%s  %3d %%  %s/s  %d:%02d left", what,
-                               total == 0 ? 100 : 100 * (done / 1024) / std::max<std::int64_t>(1, total / 1024),
-                               SizeText(static_cast<std::int64_t>(rate)), left / 60, left % 60)
+    const auto left =
+        static_cast<std::int64_t>(static_cast<double>(total - done) / std::max(rate, 1.0));
+    std::fputs(absl::StrFormat(
+                   "\r\033[K%s  %3d %%  %s/s  %d:%02d left", what,
+                   total == 0 ? 100 : 100 * (done / 1024) / std::max<std::int64_t>(1, total / 1024),
+                   SizeText(static_cast<std::int64_t>(rate)), left / 60, left % 60)
                    .c_str(),
                stderr);
     if (last) std::fputs("\r\033[K", stderr);

@@ -1,8 +1,8 @@
 #ifndef LANEWISE_TOOLS_COMMAND_H_
 #define LANEWISE_TOOLS_COMMAND_H_
 
-// What the subcommands of `lanewise` share. Each lives in a file of its own, NAME_command.cc, and is added to
-// the command in lanewise.cc.
+// What the subcommands of `lanewise` share. Each lives in a file of its own, NAME_command.cc, and
+// is added to the command in lanewise.cc.
 
 #include <cstdint>
 #include <functional>
@@ -14,21 +14,23 @@
 
 namespace lanewise::tools {
 
-// Adds a subcommand's options to `app` and returns what it does. The function's Status decides how the
-// command ends: ok, exit status 0; otherwise its message on stderr and exit status 1.
+// Adds a subcommand's options to `app` and returns what it does. The function's Status decides how
+// the command ends: ok, exit status 0; otherwise its message on stderr and exit status 1.
 using Action = std::function<absl::Status()>;
 Action AddPrepare(CLI::App& app);
 Action AddRestore(CLI::App& app);
 Action AddVerify(CLI::App& app);
 Action AddInspect(CLI::App& app);
 Action AddLayouts(CLI::App& app);
+Action AddQuantize(CLI::App& app);
+Action AddDequantize(CLI::App& app);
 
-// A path as the user means it: relative to where the user stands, also under `bazel run`, which runs in a
-// folder of its own and says in BUILD_WORKING_DIRECTORY where it was called.
+// A path as the user means it: relative to where the user stands, also under `bazel run`, which
+// runs in a folder of its own and says in BUILD_WORKING_DIRECTORY where it was called.
 std::string UserPath(const std::string& path);
 
-// A progress bar on stderr if that is a terminal, else nothing: "prepare  42 %  1.3 GiB/s  0:12 left".
-// Call with bytes done and bytes in all.
+// A progress bar on stderr if that is a terminal, else nothing: "prepare  42 %  1.3 GiB/s  0:12
+// left". Call with bytes done and bytes in all.
 std::function<void(std::int64_t, std::int64_t)> ProgressBar(std::string_view what);
 
 // "1.50 GiB", "12 bytes".

@@ -19,8 +19,9 @@ constexpr char kFooter[] =
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Low-precision weights for AMD's gfx942 and gfx950: prepare a checkpoint for its kernels, "
-               "take it back, and look at what every byte means."};
+  CLI::App app{
+      "Low-precision weights for AMD's gfx942 and gfx950: prepare a checkpoint for its kernels, "
+      "take it back, and look at what every byte means."};
   app.footer(kFooter);
   app.set_version_flag("--version", kVersion);
   app.require_subcommand(1);
@@ -40,6 +41,10 @@ int main(int argc, char** argv) {
       lanewise::tools::AddInspect);
   add("layouts", "List the layouts, or show where a coordinate or a byte goes in one",
       lanewise::tools::AddLayouts);
+  add("quantize", "Make an MXFP8 or MXFP4 checkpoint of a float one, and report the error",
+      lanewise::tools::AddQuantize);
+  add("dequantize", "Make a bf16 or float32 checkpoint of an MXFP8 or MXFP4 one",
+      lanewise::tools::AddDequantize);
 
   try {
     app.parse(argc, argv);

@@ -30,7 +30,8 @@ absl::StatusOr<std::int64_t> ParseNumber(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("\"", AbslView(text), "\" is not a whole number"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", AbslView(text), "\" is not a whole number"));
   }
   return value;
 }
@@ -39,7 +40,8 @@ absl::StatusOr<std::int64_t> ParseNumber(std::string_view text) {
 absl::StatusOr<std::pair<std::string, std::int64_t>> ParseAssignment(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) {
-    return absl::InvalidArgumentError(absl::StrCat("\"", AbslView(text), "\": expected NAME=VALUE"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", AbslView(text), "\": expected NAME=VALUE"));
   }
   const absl::StatusOr<std::int64_t> value = ParseNumber(text.substr(equals + 1));
   if (!value.ok()) return value.status();
@@ -51,8 +53,8 @@ bool IsPacked(const Layout& layout) { return layout.unit == "packed e2m1 pair"; 
 
 void PrintList() {
   for (const Layout& layout : kCatalogue) {
-    std::printf("%-28s %-20s %s\n", std::string(layout.tag).c_str(), std::string(layout.unit).c_str(),
-                PatternText(layout.main).c_str());
+    std::printf("%-28s %-20s %s\n", std::string(layout.tag).c_str(),
+                std::string(layout.unit).c_str(), PatternText(layout.main).c_str());
   }
 }
 
@@ -84,8 +86,9 @@ absl::StatusOr<std::vector<std::int64_t>> ParseCoordinate(const Layout& layout,
       for (int i = 0; i < layout.main.axes; ++i) {
         absl::StrAppend(&known, i == 0 ? "" : ", ", AbslView(layout.main.axis_name[i].view()));
       }
-      return absl::InvalidArgumentError(absl::StrCat("--at names ", name, "; the layout's axes are ",
-                                                     known, IsPacked(layout) ? ", or k" : ""));
+      return absl::InvalidArgumentError(absl::StrCat("--at names ", name,
+                                                     "; the layout's axes are ", known,
+                                                     IsPacked(layout) ? ", or k" : ""));
     }
     coordinate[axis] = value;
   }
@@ -118,8 +121,8 @@ absl::Status ShowLayouts(const Options& options) {
   }
   const Layout* found = FindLayout(options.name);
   if (found == nullptr) {
-    return absl::NotFoundError(absl::StrCat("there is no layout ", options.name,
-                                            "; lanewise layouts lists them"));
+    return absl::NotFoundError(
+        absl::StrCat("there is no layout ", options.name, "; lanewise layouts lists them"));
   }
   Layout layout = *found;
   for (const std::string& text : options.parameters) {
@@ -137,7 +140,8 @@ absl::Status ShowLayouts(const Options& options) {
   }
   const absl::StatusOr<BoundLayout> bound = Bind(layout, options.shape);
   if (!bound.ok()) return bound.status();
-  std::printf("  units      %lld, contiguous runs of %lld\n", static_cast<long long>(bound->units()),
+  std::printf("  units      %lld, contiguous runs of %lld\n",
+              static_cast<long long>(bound->units()),
               static_cast<long long>(ContiguousRun(*bound)));
   if (!options.at.empty()) {
     int nibble = -1;
@@ -159,11 +163,13 @@ absl::Status ShowLayouts(const Options& options) {
 
 Action AddLayouts(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("NAME", options->name, "One layout, such as gfx942/dense; without it, all are listed");
+  app.add_option("NAME", options->name,
+                 "One layout, such as gfx942/dense; without it, all are listed");
   app.add_option("--shape", options->shape, "The extents of the logical array: 64,256")
       ->delimiter(',');
-  app.add_option("--at", options->at,
-                 "Where a coordinate goes: row=3,k=77 (k counts elements also where two share a byte)");
+  app.add_option(
+      "--at", options->at,
+      "Where a coordinate goes: row=3,k=77 (k counts elements also where two share a byte)");
   app.add_option("--byte", options->byte, "What lies at an offset (in the layout's units)")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--param", options->parameters,

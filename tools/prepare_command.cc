@@ -50,13 +50,14 @@ void PrintOutputs(const PreparedRank& rank) {
 
 void Print(const PrepareReport& report, const Options& options) {
   for (const std::string& note : report.notes) std::printf("note: %s\n", note.c_str());
-  std::printf("recipe %s: %s\n", report.recipe.c_str(), report.why.c_str());
+  std::printf("%s\n", report.why.c_str());
   for (const PreparedRank& rank : report.ranks) {
     if (options.dry_run) PrintOutputs(rank);
     const Preparation& done = rank.preparation;
-    std::printf("%s%s: %d source tensors = %d prepared + %d copied", options.dry_run ? "would write " : "",
-                rank.out.c_str(), static_cast<int>(report.source_tensors),
-                static_cast<int>(done.prepared), static_cast<int>(done.copied));
+    std::printf("%s%s: %d source tensors = %d prepared + %d copied",
+                options.dry_run ? "would write " : "", rank.out.c_str(),
+                static_cast<int>(report.source_tensors), static_cast<int>(done.prepared),
+                static_cast<int>(done.copied));
     if (done.passed > 0) {
       std::printf(" + %d passed through unprepared", static_cast<int>(done.passed));
     }
@@ -110,20 +111,24 @@ Action AddPrepare(CLI::App& app) {
   app.add_option("--target", options->target, "gfx942, gfx950 or flashmla")
       ->required()
       ->check(CLI::IsMember({"gfx942", "gfx950", "flashmla"}));
-  app.add_option("--recipe", options->recipe,
-                 "A built-in recipe or a JSON file (docs/recipes.md); by default chosen by looking at the "
-                 "tensors' names, and said aloud");
+  app.add_option(
+      "--recipe", options->recipe,
+      "A built-in recipe or a JSON file (docs/recipes.md); by default chosen by looking at the "
+      "tensors' names, and said aloud");
   app.add_option("--tp", options->ranks,
-                 "Tensor-parallel ranks: each is prepared into OUT/rank-R, because prepared bytes cannot be "
+                 "Tensor-parallel ranks: each is prepared into OUT/rank-R, because prepared bytes "
+                 "cannot be "
                  "sliced later")
       ->check(CLI::Range(1, 4096));
   app.add_option("--rank", options->rank, "Of --tp ranks, only this one (from 0)");
   app.add_flag("--dry-run", options->dry_run, "Show what would be written, and write nothing");
-  app.add_flag("--lossless", options->lossless,
-               "Also store what a layout discards (signs of zeros, dequantized originals), so that restore "
-               "is byte for byte");
-  app.add_flag("--pass-through", options->pass_through,
-               "Copy weights that the target has no preparation for, instead of refusing the checkpoint");
+  app.add_flag(
+      "--lossless", options->lossless,
+      "Also store what a layout discards (signs of zeros, dequantized originals), so that restore "
+      "is byte for byte");
+  app.add_flag(
+      "--pass-through", options->pass_through,
+      "Copy weights that the target has no preparation for, instead of refusing the checkpoint");
   app.add_flag("--batch-invariant", options->batch_invariant,
                "gfx950: keep row codes, whose GEMM's order of sums does not depend on the batch");
   app.add_flag("--overwrite", options->overwrite, "Replace files that are at OUT already");

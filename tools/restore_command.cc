@@ -27,8 +27,9 @@ absl::Status Restore(const Options& options) {
   }
   std::printf("; not the source byte for byte:");
   if (report->lost_zero_signs > 0) {
-    std::printf(" %lld zeros came back as +0 whose sign was not stored (prepare --lossless stores it)",
-                static_cast<long long>(report->lost_zero_signs));
+    std::printf(
+        " %lld zeros came back as +0 whose sign was not stored (prepare --lossless stores it)",
+        static_cast<long long>(report->lost_zero_signs));
   }
   std::printf("\n");
   for (const std::string& file : report->differing) std::printf("  differs: %s\n", file.c_str());
@@ -39,8 +40,9 @@ absl::Status Restore(const Options& options) {
 
 Action AddRestore(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("PREPARED", options->in,
-                 "What prepare wrote: a file, an index, a directory, or a directory of rank-0, rank-1, ...")
+  app.add_option(
+         "PREPARED", options->in,
+         "What prepare wrote: a file, an index, a directory, or a directory of rank-0, rank-1, ...")
       ->required();
   app.add_option("OUT", options->out, "A file or a directory, as the source was")->required();
   app.add_flag("--overwrite", options->overwrite, "Replace files that are at OUT already");

@@ -15,6 +15,11 @@ absl::Status CheckExperts(const GateUpSource& source) {
 }
 
 absl::Status CheckExperts(const DownSource& source) {
+  // Tiles of 16 rows lie within an expert: the rows of all experts together are not enough.
+  if (source.out % 16 != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(source.out, " output rows of an expert: expected a multiple of 16"));
+  }
   if (source.experts >= 0 && source.out >= 0 && source.inter >= 0 && source.inter % 32 == 0) {
     return absl::OkStatus();
   }

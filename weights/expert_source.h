@@ -39,7 +39,8 @@ struct DownSource {
   Place codes;
 };
 
-// InvalidArgument unless hidden and inter are multiples of 32 and nothing is negative.
+// InvalidArgument unless hidden and inter are multiples of 32, out is one of 16 and nothing is
+// negative.
 absl::Status CheckExperts(const GateUpSource& source);
 absl::Status CheckExperts(const DownSource& source);
 

@@ -108,6 +108,9 @@ class FirstFault {
 const std::uint8_t* At(const Sources& sources, const RowPlace& place) {
   return sources[place.source].data() + place.offset;
 }
+std::uint8_t* At(const Sinks& sinks, const RowPlace& place) {
+  return sinks[place.source].data() + place.offset;
+}
 
 void CheckAgreement(const TensorPlan& plan, const std::uint8_t* first_row, std::int64_t row,
                     FirstFault* fault) {
@@ -179,6 +182,35 @@ void ConvertRow(const TensorPlan& plan, const Sources& sources, std::int64_t row
   const std::int64_t at = wrong.first;
   fault->Add(row, absl::StrFormat("[%d, %d] is bf16 0x%02X%02X under code %d", row, at,
                                   from[2 * at + 1], from[2 * at], codes[at / CodeElements(plan)]));
+}
+
+// Takes a converted row back to its place, and to those of the rows that agree with it.
+void RestoreRow(const TensorPlan& plan, const std::uint8_t* converted, std::int64_t row,
+                const Sinks& sinks, FirstFault* fault) {
+  std::uint8_t* to = At(sinks, plan.place(row));
+  if (IsFromBf16(plan.conversion)) {
+    const std::uint8_t* codes = At(sinks, plan.code_place(row));
+    UndoOcpFromDequantRow(converted, codes, CodeElements(plan), Elements(plan), to);
+  } else if (plan.conversion == Conversion::kE4m3ToBf16) {
+    const std::uint8_t* codes = At(sinks, plan.code_place(row));
+    const WrongValues wrong =
+        UndoDequantizeRow(converted, codes, CodeElements(plan), Elements(plan), to);
+    if (wrong.count > 0) {
+      fault->Add(row,
+                 absl::StrFormat("%d values of row %d are not e4m3 x scale, the first at column "
+                                 "%d",
+                                 wrong.count, row, wrong.first));
+    }
+  } else if (plan.conversion == Conversion::kScaleCode) {
+    for (std::int64_t i = 0; i < plan.source_row_bytes; ++i) {
+      LowerCode(plan, converted[i * plan.code_repeat], row, i, to + i, fault);
+    }
+  } else {
+    std::memcpy(to, converted, plan.source_row_bytes);
+  }
+  for (std::int64_t i = 1; i < plan.agreeing_rows; ++i) {
+    std::memcpy(to + i * plan.agreeing_stride, to, plan.source_row_bytes);
+  }
 }
 
 // How many values of the whole plan are not e4m3 x code.
@@ -300,64 +332,29 @@ absl::StatusOr<RewriteCounts> RunPlan(const TensorPlan& plan, const Sources& sou
 absl::Status RestorePlan(const TensorPlan& plan, std::span<const std::uint8_t> memory, int threads,
                          const Sinks& sinks) {
   if (absl::Status status = CheckPlaces(plan, sinks); !status.ok()) return status;
-  const auto at = [&](const RowPlace& place) { return sinks[place.source].data() + place.offset; };
+  if (!IsComputed(plan.conversion) && plan.agreeing_rows == 1) {
+    const RowSink sink = {[&](std::int64_t row) -> std::uint8_t* {
+                            const RowPlace place = plan.place(row);
+                            return place.IsPadding() ? nullptr : At(sinks, place);
+                          },
+                          plan.row_bytes};
+    return plan.packer.Unpack(memory, sink, threads);
+  }
+  // What is not done byte by byte is undone from a buffer: rows differ in width from their places,
+  // and several may share one.
+  std::vector<std::uint8_t> rows(plan.bytes());
+  const std::int64_t row_bytes = plan.packer.layout().extent(1);
+  absl::Status status = plan.packer.Unpack(memory, ContiguousSink(rows, row_bytes), threads);
+  if (!status.ok()) return status;
   FirstFault fault;
-  if (plan.row_bytes > plan.source_row_bytes) {
-    // A row wider than its place is taken back from a buffer.
-    std::vector<std::uint8_t> rows(plan.bytes());
-    const std::int64_t row_bytes = plan.packer.layout().extent(1);
-    absl::Status status = plan.packer.Unpack(memory, ContiguousSink(rows, row_bytes), threads);
-    if (!status.ok()) return status;
-    for (std::int64_t row = 0; row < plan.rows(); ++row) {
-      const RowPlace place = plan.place(row);
-      if (place.IsPadding()) continue;
-      const std::uint8_t* wide = rows.data() + row * row_bytes;
-      if (plan.conversion == Conversion::kScaleCode) {
-        for (std::int64_t i = 0; i < plan.source_row_bytes; ++i) {
-          LowerCode(plan, wide[i * plan.code_repeat], row, i, at(place) + i, &fault);
-        }
-        continue;
-      }
-      const WrongValues wrong = UndoDequantizeRow(wide, at(plan.code_place(row)),
-                                                  CodeElements(plan), Elements(plan), at(place));
-      if (wrong.count > 0) {
-        fault.Add(row,
-                  absl::StrFormat("%d values of row %d are not e4m3 x scale, the first at column "
-                                  "%d",
-                                  wrong.count, row, wrong.first));
-      }
-    }
-    return fault.status();
-  }
-  const RowSink sink = {[&](std::int64_t row) -> std::uint8_t* {
-                          const RowPlace place = plan.place(row);
-                          return place.IsPadding() ? nullptr : at(place);
-                        },
-                        plan.row_bytes};
-  if (absl::Status status = plan.packer.Unpack(memory, sink, threads); !status.ok()) return status;
-  // What is not done byte by byte is undone in place.
-  if (plan.conversion != Conversion::kScaleCode && !IsFromBf16(plan.conversion) &&
-      plan.agreeing_rows == 1) {
-    return absl::OkStatus();
-  }
-  ParallelFor(plan.rows(), threads, [&](std::int64_t begin, std::int64_t end, int) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      const RowPlace place = plan.place(row);
-      if (place.IsPadding()) continue;
-      std::uint8_t* bytes = at(place);
-      if (plan.conversion == Conversion::kScaleCode) {
-        for (std::int64_t i = 0; i < plan.source_row_bytes; ++i) {
-          LowerCode(plan, bytes[i], row, i, bytes + i, &fault);
-        }
-      } else if (IsFromBf16(plan.conversion)) {
-        UndoOcpFromDequantRow(bytes, at(plan.code_place(row)), CodeElements(plan), Elements(plan),
-                              bytes);
-      }
-      for (std::int64_t i = 1; i < plan.agreeing_rows; ++i) {
-        std::memcpy(bytes + i * plan.agreeing_stride, bytes, plan.source_row_bytes);
-      }
-    }
-  });
+  // Only rows of bf16 are sure to have places of their own.
+  ParallelFor(plan.rows(), IsFromBf16(plan.conversion) ? threads : 1,
+              [&](std::int64_t begin, std::int64_t end, int) {
+                for (std::int64_t row = begin; row < end; ++row) {
+                  if (plan.place(row).IsPadding()) continue;
+                  RestoreRow(plan, rows.data() + row * row_bytes, row, sinks, &fault);
+                }
+              });
   return fault.status();
 }
 

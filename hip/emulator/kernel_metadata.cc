@@ -4,45 +4,33 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "llvm/BinaryFormat/MsgPackDocument.h"
+#include "hip/msgpack.h"
 
 namespace lanewise::emulator {
 namespace {
 
-using llvm::msgpack::DocNode;
-using llvm::msgpack::MapDocNode;
+using hip::MsgpackValue;
 
-// A member of a map, or nil.
-DocNode Member(MapDocNode& map, llvm::StringRef key) {
-  const auto found = map.find(key);
-  return found == map.end() ? map.getDocument()->getNode() : found->second;
+int64_t Number(const MsgpackValue& map, const char* key, int64_t otherwise) {
+  const MsgpackValue* value = map.Find(key);
+  return value != nullptr && value->kind == MsgpackValue::Kind::kInteger ? value->integer
+                                                                         : otherwise;
 }
 
-int64_t Number(MapDocNode& map, llvm::StringRef key, int64_t otherwise) {
-  const DocNode node = Member(map, key);
-  if (node.getKind() == llvm::msgpack::Type::UInt) return static_cast<int64_t>(node.getUInt());
-  if (node.getKind() == llvm::msgpack::Type::Int) return node.getInt();
-  return otherwise;
+std::string Text(const MsgpackValue& map, const char* key) {
+  const MsgpackValue* value = map.Find(key);
+  return value != nullptr ? value->string : std::string();
 }
 
-std::string Text(MapDocNode& map, llvm::StringRef key) {
-  const DocNode node = Member(map, key);
-  return node.isString() ? node.getString().str() : std::string();
+bool Flag(const MsgpackValue& map, const char* key) {
+  const MsgpackValue* value = map.Find(key);
+  return value != nullptr && value->kind == MsgpackValue::Kind::kBoolean && value->integer != 0;
 }
 
-bool Flag(MapDocNode& map, llvm::StringRef key) {
-  const DocNode node = Member(map, key);
-  return node.getKind() == llvm::msgpack::Type::Boolean && node.getBool();
-}
-
-absl::Status ReadArguments(DocNode node, Kernel& kernel) {
-  if (!node.isArray()) return absl::OkStatus();  // a kernel without arguments
-  for (DocNode& element : node.getArray()) {
-    if (!element.isMap()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("metadata of ", kernel.name, ": an argument is no map"));
-    }
-    MapDocNode& map = element.getMap();
+absl::Status ReadArguments(const MsgpackValue& kernel_map, Kernel& kernel) {
+  const MsgpackValue* list = kernel_map.Find(".args");
+  if (list == nullptr) return absl::OkStatus();  // a kernel without arguments
+  for (const MsgpackValue& map : list->array) {
     KernelArgument argument;
     argument.name = Text(map, ".name");
     argument.value_kind = Text(map, ".value_kind");
@@ -61,19 +49,13 @@ absl::Status ReadArguments(DocNode node, Kernel& kernel) {
 }  // namespace
 
 absl::StatusOr<std::vector<KernelMetadata>> ReadKernelMetadata(std::string_view note) {
-  llvm::msgpack::Document document;
-  if (!document.readFromBlob(llvm::StringRef(note.data(), note.size()), /*Multi=*/false) ||
-      !document.getRoot().isMap()) {
-    return absl::InvalidArgumentError("the code object's metadata is not valid msgpack");
-  }
-  DocNode list = Member(document.getRoot().getMap(), "amdhsa.kernels");
+  absl::StatusOr<MsgpackValue> root =
+      hip::ParseMsgpack({reinterpret_cast<const uint8_t*>(note.data()), note.size()});
+  if (!root.ok()) return root.status();
   std::vector<KernelMetadata> result;
-  if (!list.isArray()) return result;
-  for (DocNode& element : list.getArray()) {
-    if (!element.isMap()) {
-      return absl::InvalidArgumentError("the code object's metadata names a kernel without a map");
-    }
-    MapDocNode& map = element.getMap();
+  const MsgpackValue* list = root->Find("amdhsa.kernels");
+  if (list == nullptr) return result;
+  for (const MsgpackValue& map : list->array) {
     KernelMetadata entry;
     Kernel& kernel = entry.kernel;
     kernel.name = Text(map, ".name");
@@ -93,7 +75,7 @@ absl::StatusOr<std::vector<KernelMetadata>> ReadKernelMetadata(std::string_view 
     kernel.agpr_count = Number(map, ".agpr_count", 0);
     kernel.sgpr_spill_count = Number(map, ".sgpr_spill_count", 0);
     kernel.vgpr_spill_count = Number(map, ".vgpr_spill_count", 0);
-    if (absl::Status status = ReadArguments(Member(map, ".args"), kernel); !status.ok()) {
+    if (absl::Status status = ReadArguments(map, kernel); !status.ok()) {
       return status;
     }
     result.push_back(std::move(entry));

@@ -31,9 +31,9 @@ void ForwardPermute32(Wave& wave, const Instruction& inst) {
 }
 
 void Swizzle32(Wave& wave, const Instruction& inst) {
-  Commit(wave, inst,
-         Swizzle(wave.vector[inst.src[0].index], static_cast<uint32_t>(inst.mem.offset),
-                 wave.exec()));
+  Commit(
+      wave, inst,
+      Swizzle(wave.vector[inst.src[0].index], static_cast<uint32_t>(inst.mem.offset), wave.exec()));
 }
 
 }  // namespace

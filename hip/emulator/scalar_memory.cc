@@ -17,8 +17,12 @@ namespace {
 constexpr int kScalarLane = 0;  // for messages: a scalar load has no lane of its own
 
 void LoadDwords(Wave& wave, const Instruction& inst, uint64_t address, int dwords) {
-  // The two low bits of a scalar address are ignored.
-  address &= ~uint64_t{3};
+  if ((address & 3) != 0 && (wave.context->checks & kCheckAlignment) != 0) {
+    wave.Fail(
+        absl::StrCat("scalar load at 0x", absl::Hex(address), " is misaligned: no multiple of 4"));
+    return;
+  }
+  address &= ~uint64_t{3};  // as the hardware does
   const uint8_t* from = Resolve(wave, Space::kGlobal, address, static_cast<uint32_t>(dwords) * 4,
                                 AccessKind::kRead, kScalarLane);
   if (from == nullptr) return;

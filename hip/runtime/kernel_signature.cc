@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "hip/runtime/msgpack.h"
+#include "hip/msgpack.h"
 
 namespace lanewise::hip {
 namespace {

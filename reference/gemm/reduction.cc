@@ -1,6 +1,7 @@
 #include "reference/gemm/reduction.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -61,29 +62,43 @@ class Cdna3Products : public BlockProducts {
 
 class ExactProducts : public BlockProducts {
  public:
-  ExactProducts(const MxMatrix& x, const MxMatrix& w) : x_(x), w_(w) {}
+  ExactProducts(const MxMatrix& x, const MxMatrix& w)
+      : x_(x), w_(w), x_values_(ValuesOf(x.format)), w_values_(ValuesOf(w.format)) {}
 
   void Multiply(std::int64_t block, std::int64_t m0, std::int64_t n0,
                 Matrix<double>* dots) const override {
-    dots->noalias() =
-        Load(x_, block, m0, dots->rows()) * Load(w_, block, n0, dots->cols()).transpose();
+    dots->noalias() = Load(x_, x_values_, block, m0, dots->rows()) *
+                      Load(w_, w_values_, block, n0, dots->cols()).transpose();
   }
 
  private:
-  static Matrix<double> Load(const MxMatrix& matrix, std::int64_t block, std::int64_t first,
-                             std::int64_t count) {
-    Matrix<double> values(count, kBlockSize);
-    for (std::int64_t row = 0; row < count; ++row) {
-      for (std::int64_t i = 0; i < kBlockSize; ++i) {
-        values(row, i) =
-            DecodeElement(matrix.format, matrix.element(first + row, block * kBlockSize + i));
-      }
+  // The value of an element by its bits.
+  using Values = std::array<double, 256>;
+
+  static Values ValuesOf(ElementFormat format) {
+    Values values;
+    for (int bits = 0; bits < 256; ++bits) {
+      values[static_cast<std::size_t>(bits)] =
+          DecodeElement(format, static_cast<std::uint8_t>(bits));
     }
     return values;
   }
 
+  static Matrix<double> Load(const MxMatrix& matrix, const Values& values, std::int64_t block,
+                             std::int64_t first, std::int64_t count) {
+    Matrix<double> loaded(count, kBlockSize);
+    for (std::int64_t row = 0; row < count; ++row) {
+      for (std::int64_t i = 0; i < kBlockSize; ++i) {
+        loaded(row, i) = values[matrix.element(first + row, block * kBlockSize + i)];
+      }
+    }
+    return loaded;
+  }
+
   MxMatrix x_;
   MxMatrix w_;
+  Values x_values_;
+  Values w_values_;
 };
 
 // The part of the output that one task computes.

@@ -50,13 +50,7 @@ absl::StatusOr<Tensor<Bf16, 2>> Dequantized(const MxMatrix& w) {
     return absl::InvalidArgumentError(
         absl::StrCat("w is of ", AbslView(ElementFormatName(w.format)), ", expected e2m1"));
   }
-  Quantized rows = {w.elements, Tensor<std::uint8_t, 2>(w.rows(), w.k() / kBlockSize)};
-  for (std::int64_t row = 0; row < w.rows(); ++row) {
-    for (std::int64_t block = 0; block < w.k() / kBlockSize; ++block) {
-      rows.codes(row, block) = w.code(row, block);
-    }
-  }
-  return DequantizeToBf16(rows, ElementFormat::kE2m1);
+  return DequantizeToBf16({w.elements, w.codes}, ElementFormat::kE2m1);
 }
 
 Reduction StepChain(std::int64_t first, std::int64_t last) {
@@ -123,6 +117,7 @@ class ExpertUnits {
 // One pick of a token, at its expert's place in the order that units are numbered in.
 struct PlacedPick {
   std::int64_t place;
+  std::int64_t slot;
   std::int64_t expert;
   float weight;
 };
@@ -198,7 +193,7 @@ absl::StatusOr<MoeOutput> A16w4Moe(const Tensor<Bf16, 2>& x, const ExpertTensors
         continue;
       }
       picks[static_cast<std::size_t>(token)].push_back(
-          {slot, expert, routing.weights(token, slot)});
+          {slot, slot, expert, routing.weights(token, slot)});
       tokens_of_expert[expert].insert(token);
     }
   }
@@ -210,8 +205,9 @@ absl::StatusOr<MoeOutput> A16w4Moe(const Tensor<Bf16, 2>& x, const ExpertTensors
     }
     for (std::vector<PlacedPick>& list : picks) {
       for (PlacedPick& pick : list) pick.place = place[pick.expert];
-      std::stable_sort(list.begin(), list.end(),
-                       [](const PlacedPick& a, const PlacedPick& b) { return a.place < b.place; });
+      std::sort(list.begin(), list.end(), [](const PlacedPick& a, const PlacedPick& b) {
+        return std::pair(a.place, a.slot) < std::pair(b.place, b.slot);
+      });
     }
   }
 

@@ -29,7 +29,7 @@ namespace lanewise::reference {
 struct Quantized {
   // 8-bit formats: [rows, K], a byte an element. e2m1: [rows, K / 2], the even k in the low nibble.
   Tensor<std::uint8_t, 2> elements;
-  // [rows, K / 32], e8m0.
+  // [rows, K / 32], e8m0; of square blocks [rows / 32, K / 32].
   Tensor<std::uint8_t, 2> codes;
 };
 
@@ -42,9 +42,14 @@ std::uint8_t QuantizeBlock(std::span<const float, kBlockSize> x, const QuantizeO
 absl::StatusOr<Quantized> Quantize(const Tensor<float, 2>& x, const QuantizeOptions& options);
 absl::StatusOr<Quantized> Quantize(const Tensor<Bf16, 2>& x, const QuantizeOptions& options);
 
+// The same with one code for 32 rows: amax is taken over blocks of 32 x 32, and codes are
+// [rows / 32, K / 32]. InvalidArgument also if rows is not a multiple of 32.
+absl::StatusOr<Quantized> QuantizeSquareBlocks(const Tensor<float, 2>& x,
+                                               const QuantizeOptions& options);
+
 // element * 2^(code - 127) as float32. Exact for every format here, subnormal results included;
 // only a magnitude of 2^128 and more overflows, to infinity. Code 255 or a NaN element gives NaN.
-// InvalidArgument if the shapes of elements and codes do not match.
+// InvalidArgument if the shapes of elements and codes do not match, in either form of codes.
 absl::StatusOr<Tensor<float, 2>> DequantizeToFloat(const Quantized& quantized,
                                                    ElementFormat format);
 

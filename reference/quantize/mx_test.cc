@@ -281,6 +281,39 @@ TEST(Mx, FusedTileEqualsSeparateQuantization) {
   }
 }
 
+// One code for 32 x 32: that of the largest row's block; the elements are those it gives.
+TEST(Mx, SquareBlocksShareTheCodeOfTheirLargestRow) {
+  Tensor<float, 2> x = RandomRows(96, 128, 14);
+  x(70, 100) = kNan;
+  for (const ElementFormat format : {ElementFormat::kE4m3Fn, ElementFormat::kE2m1}) {
+    const QuantizeOptions options = DefaultQuantizeOptions(format);
+    const absl::StatusOr<Quantized> rows = Quantize(x, options);
+    const absl::StatusOr<Quantized> square = QuantizeSquareBlocks(x, options);
+    ASSERT_TRUE(rows.ok() && square.ok());
+    ASSERT_EQ(ShapeText(square->codes), "[3, 4]");
+    const absl::StatusOr<Tensor<float, 2>> back = DequantizeToFloat(*square, format);
+    ASSERT_TRUE(back.ok()) << back.status();
+    for (std::int64_t row = 0; row < 96; ++row) {
+      for (std::int64_t k = 0; k < 128; ++k) {
+        int largest = 0;
+        for (std::int64_t r = row / 32 * 32; r < row / 32 * 32 + 32; ++r) {
+          largest = std::max<int>(largest, rows->codes(r, k / 32));
+        }
+        const std::uint8_t code = square->codes(row / 32, k / 32);
+        ASSERT_EQ(code, largest) << row << " " << k;
+        if (code == 255) {
+          ASSERT_TRUE(std::isnan((*back)(row, k)));
+          continue;
+        }
+        const float element = NearestByBruteForce(
+            format, std::ldexp(static_cast<double>(x(row, k)), 127 - static_cast<int>(code)));
+        ASSERT_EQ((*back)(row, k), std::ldexp(element, static_cast<int>(code) - 127))
+            << row << " " << k;
+      }
+    }
+  }
+}
+
 void ExpectRefused(const absl::Status& status, const std::string& part) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(StdView(status.message()).find(part), std::string_view::npos) << status;
@@ -313,6 +346,8 @@ TEST(Mx, BadInputIsRefusedByName) {
   ExpectRefused(DequantizeToFloat(quantized, ElementFormat::kE4m3Fn).status(), "K = 48");
   ExpectRefused(DequantizeToBf16(quantized, ElementFormat::kE2m1).status(),
                 "codes are [2, 1], expected [2, 3]");
+  ExpectRefused(QuantizeSquareBlocks(Tensor<float, 2>(40, 32), options).status(),
+                "x is [40, 32]: 40 rows are not a multiple of 32");
 }
 
 TEST(Mx, NoRowsAndNoColumns) {

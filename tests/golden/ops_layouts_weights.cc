@@ -96,8 +96,18 @@ absl::StatusOr<Results> MoveRows(const Case& golden_case, const char* role, cons
   return results;
 }
 
-Operation Move(const char* role, std::string_view tag) {
-  return [role, tag](const Case& golden_case) -> absl::StatusOr<Results> {
+// `expert_rows`: what the rows of each expert are a multiple of. A plan sees the rows of all
+// together.
+Operation Move(const char* role, std::string_view tag, std::int64_t expert_rows = 1) {
+  return [role, tag, expert_rows](const Case& golden_case) -> absl::StatusOr<Results> {
+    const absl::StatusOr<TensorView> view =
+        Input(golden_case, role, expert_rows > 1 ? 2 : 1, /*or_more=*/true);
+    if (!view.ok()) return view.status();
+    const std::int64_t rows = view->shape.size() < 2 ? 1 : view->shape[view->shape.size() - 2];
+    if (rows % expert_rows != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(rows, " rows: expected a multiple of ", expert_rows));
+    }
     Layout layout = *FindLayout(tag);
     const absl::StatusOr<std::int64_t> blocks = golden_case.IntArg("blocks", 8);
     if (!blocks.ok()) return blocks.status();
@@ -331,11 +341,11 @@ void AddLayoutsWeights(OperationTable& table) {
     return MoveRows(golden_case, "w", *FindLayout("plain"), Conversion::kE2m1DropNegativeZero);
   });
   add("fp4_lane_major", Move("w", "gfx942/fp4_lane_major"));
-  add("fp4_tile_major", Move("w", "gfx942/fp4_tile_major"));
-  add("codes_tile_rounds", Move("codes", "gfx942/codes_tile_rounds"));
+  add("fp4_tile_major", Move("w", "gfx942/fp4_tile_major", 16));
+  add("codes_tile_rounds", Move("codes", "gfx942/codes_tile_rounds", 16));
   add("moe_copies", MoeCopies);
   add("as_block32_scale", AsBlock32Scale);
-  add("aiter_shuffle_weight_16x16", Move("w", "aiter/shuffle_weight_16x16"));
+  add("aiter_shuffle_weight_16x16", Move("w", "aiter/shuffle_weight_16x16", 16));
   add("aiter_e8m0_shuffle", Move("codes", "aiter/e8m0_shuffle"));
   add("q_fused_permutation", HeadPermutation("num_heads", 16));
   add("o_fused_permutation", HeadPermutation("heads_per_group", 32));

@@ -35,14 +35,16 @@ extern "C" __global__ void RacesInLds(uint32_t* out) {
   out[threadIdx.x] = *const_cast<volatile uint32_t*>(&local[127 - threadIdx.x]);
 }
 
+// Wave 1 writes what wave 0 reads.
 extern "C" __global__ void OverwritesWhatOthersRead(uint32_t* out) {
-  __shared__ uint32_t local[128];
-  local[threadIdx.x] = threadIdx.x;
+  __shared__ uint32_t local[64];
+  if (threadIdx.x < 64) local[threadIdx.x] = threadIdx.x;
   __syncthreads();
-  out[threadIdx.x] = *const_cast<volatile uint32_t*>(&local[127 - threadIdx.x]);
-  local[threadIdx.x] = 1;
-  __syncthreads();
-  out[threadIdx.x] += local[threadIdx.x];
+  if (threadIdx.x < 64) {
+    out[threadIdx.x] = local[threadIdx.x];
+  } else {
+    local[threadIdx.x - 64] = 1;
+  }
 }
 
 extern "C" __global__ void ReadsPastTheEnd(const uint32_t* in, uint32_t* out) {
@@ -58,6 +60,23 @@ extern "C" __global__ void ReadsLdsPastTheEnd(const uint32_t* in, uint32_t* out)
   local[threadIdx.x] = 1;
   __syncthreads();
   out[threadIdx.x] = local[in[threadIdx.x] + 4000];
+}
+
+extern "C" __global__ void MisalignedLanes(const uint32_t* in, uint32_t* out) {
+  out[threadIdx.x] =
+      *reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(in + threadIdx.x / 2) + 2);
+}
+
+extern "C" __global__ void MisalignedLds(const uint32_t* in, uint32_t* out) {
+  __shared__ uint32_t local[128];
+  local[threadIdx.x] = local[threadIdx.x + 64] = in[threadIdx.x];
+  __syncthreads();
+  uint64_t value;
+  asm volatile("ds_read_b64 %0, %1\ns_waitcnt lgkmcnt(0)"
+               : "=v"(value)
+               : "v"((__attribute__((address_space(3))) uint32_t*)&local[threadIdx.x + 1])
+               : "memory");
+  out[threadIdx.x] = static_cast<uint32_t>(value);
 }
 
 extern "C" __global__ void Misaligned(const uint32_t* in, uint32_t* out) {
@@ -165,11 +184,12 @@ extern "C" __global__ void WritesScratchPastTheEnd(const uint32_t* in, uint32_t*
 extern "C" __global__ void CopiesAreNoUse(uint32_t* out) {
   uint32_t value;
   asm volatile(
+      "s_mov_b64 vcc, 5\n"
       "v_mov_b32 v90, v91\n"
       "v_cndmask_b32 v92, v90, 5, vcc\n"
       "v_mov_b32 %0, 7"
       : "=v"(value)
       :
-      : "v90", "v92");
+      : "v90", "v92", "vcc");
   out[threadIdx.x] = value;
 }

@@ -1,5 +1,7 @@
 // Every kind of the checker's reports, provoked.
 
+#include "hip/emulator/corpus/faulty.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,7 +11,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hip/emulator/control.h"
-#include "hip/emulator/corpus/faulty.h"
 #include "hip/emulator/corpus/kernel_test.h"
 
 namespace lanewise::hip {
@@ -78,12 +79,16 @@ TEST_P(FaultyTest, UnwrittenLds) {
 }
 
 TEST_P(FaultyTest, RacesInLds) {
+  // Wave 0 reads first here, what nobody wrote.
+  ExpectReport(TryOut("RacesInLds", 128), "RacesInLds", {"which was never written"});
+  emulator::SetChecks(emulator::kCheckRaces);
   ExpectReport(TryOut("RacesInLds", 128), "RacesInLds",
-               {"LDS ", " races with a ", "no barrier between them"});
+               {"LDS write of 4 bytes at 0x100 by lane 0 of wave 1 races with a read of wave 0",
+                "no barrier between them"});
+  emulator::SetChecks(emulator::kAllChecks);
   ExpectReport(TryOut("OverwritesWhatOthersRead", 128), "OverwritesWhatOthersRead",
-               {"LDS write of 4 bytes", "races with a read of wave"});
-  ExpectCheckedBy(emulator::kCheckRaces,
-                  [&] { return TryOut("OverwritesWhatOthersRead", 128); });
+               {"LDS write of 4 bytes at 0x0 by lane 0 of wave 1 races with a read of wave 0"});
+  ExpectCheckedBy(emulator::kCheckRaces, [&] { return TryOut("OverwritesWhatOthersRead", 128); });
 }
 
 TEST_P(FaultyTest, AddressesOutsideOfEverything) {
@@ -103,8 +108,14 @@ TEST_P(FaultyTest, AddressesOutsideOfEverything) {
 
 TEST_P(FaultyTest, Misaligned) {
   ExpectReport(TryInOut("Misaligned"), "Misaligned",
+               {"scalar load at 0x", "misaligned: no multiple of 4"});
+  ExpectReport(TryInOut("MisalignedLanes"), "MisalignedLanes",
                {"global read of 4 bytes at 0x", "by lane 0", "misaligned: no multiple of 4"});
-  ExpectCheckedBy(emulator::kCheckAlignment, [&] { return TryInOut("Misaligned"); });
+  ExpectReport(TryInOut("MisalignedLds"), "MisalignedLds",
+               {"LDS read of 8 bytes at 0x4 by lane 0", "misaligned: no multiple of 8"});
+  for (const char* kernel : {"Misaligned", "MisalignedLanes", "MisalignedLds"}) {
+    ExpectCheckedBy(emulator::kCheckAlignment, [&] { return TryInOut(kernel); });
+  }
 }
 
 TEST_P(FaultyTest, LoadsUsedBeforeTheirWait) {
@@ -147,11 +158,10 @@ TEST_P(FaultyTest, LaunchesThatDoNotFit) {
               HasSubstr("no kernel Trap; there are: "));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Checker, FaultyTest,
-    testing::Combine(testing::Values("gfx942", "gfx950"),
-                     testing::Values(Level{"g", FaultyCodeObjects})),
-    KernelTest::Name);
+INSTANTIATE_TEST_SUITE_P(Checker, FaultyTest,
+                         testing::Combine(testing::Values("gfx942", "gfx950"),
+                                          testing::Values(Level{"g", FaultyCodeObjects})),
+                         KernelTest::Name);
 
 }  // namespace
 }  // namespace lanewise::hip

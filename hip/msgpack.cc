@@ -1,4 +1,4 @@
-#include "hip/runtime/msgpack.h"
+#include "hip/msgpack.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -1,5 +1,5 @@
-#ifndef LANEWISE_HIP_RUNTIME_MSGPACK_H_
-#define LANEWISE_HIP_RUNTIME_MSGPACK_H_
+#ifndef LANEWISE_HIP_MSGPACK_H_
+#define LANEWISE_HIP_MSGPACK_H_
 
 // As much of MessagePack as code objects' metadata use: maps, arrays, strings, integers, booleans
 // and nil.
@@ -31,4 +31,4 @@ absl::StatusOr<MsgpackValue> ParseMsgpack(std::span<const uint8_t> bytes);
 
 }  // namespace lanewise::hip
 
-#endif  // LANEWISE_HIP_RUNTIME_MSGPACK_H_
+#endif  // LANEWISE_HIP_MSGPACK_H_

@@ -1,0 +1,87 @@
+#ifndef LANEWISE_CHECKPOINT_QUANTIZE_H_
+#define LANEWISE_CHECKPOINT_QUANTIZE_H_
+
+// Float checkpoints to MXFP8 or MXFP4 and back, streamed: whatever the size of the checkpoint,
+// memory holds some rows.
+//
+// `NAME.weight` of F32, F16 or BF16 becomes `NAME.weight` and `NAME.weight_scale`:
+//   mxfp8   F8_E4M3 (or F8_E4M3FNUZ) [N, K]            F8_E8M0 [N, K / 32], with square blocks [N /
+//   32, K / 32] mxfp4   U8 [N, K / 2], even k in the low nibble    the same
+// which the recipes generic-mxfp8 and generic-mxfp4 read. A weight [E, N, K] is E of them.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "checkpoint/rewrite.h"
+#include "reference/quantize/options.h"
+
+namespace lanewise {
+
+struct QuantizeRequest {
+  std::string in;   // a file, an index or a directory
+  std::string out;  // a file if `in` is one, else a directory
+  // The format must be e4m3fn, e4m3fnuz or e2m1.
+  reference::QuantizeOptions options;
+  // One code for 32 x 32 values instead of for 1 x 32.
+  bool square_blocks = false;
+  // Names to quantize, and of those the ones not to, as shell patterns (*, ?, [...]).
+  std::vector<std::string> only = {"*.weight"};
+  std::vector<std::string> except = {"*embed*", "*norm*", "*lm_head*", "*router*", "*.gate.weight"};
+  bool overwrite = false;
+};
+
+// What quantizing did to one tensor: x the source's values, y what the result stands for. Elements
+// of blocks that became NaN count in nan_blocks alone.
+struct QuantizeError {
+  std::string name;
+  std::int64_t elements = 0;
+  double largest = 0;       // max |x - y|
+  double relative_rms = 0;  // sqrt(sum (x - y)^2 / sum x^2)
+  std::int64_t zeroed = 0;  // elements that were not zero and are now
+  std::int64_t nan_blocks = 0;
+};
+
+struct QuantizeReport {
+  std::vector<QuantizeError> tensors;
+  // Tensors of a matching name that stay as they are, each with the reason.
+  std::vector<std::string> left;
+  std::int64_t copied = 0;
+  std::int64_t source_bytes = 0;
+  std::int64_t bytes = 0;
+  double relative_rms = 0;  // over all quantized tensors
+};
+
+// Refuses what RewriteCheckpoint does, options that are not valid, and a name that is taken
+// already. Tensors that do not match are copied; ones that match but are no float matrices, or
+// whose K (rows, with square blocks) is no multiple of 32, are copied and reported.
+absl::StatusOr<QuantizeReport> QuantizeCheckpoint(const QuantizeRequest& request,
+                                                  const RewriteProgress& progress);
+
+struct DequantizeRequest {
+  std::string in;
+  std::string out;
+  bool float32 = false;  // F32 instead of BF16
+  bool overwrite = false;
+};
+
+struct DequantizeReport {
+  std::int64_t dequantized = 0;
+  std::int64_t copied = 0;
+  // 8-bit and 4-bit float tensors without scales beside them: copied.
+  std::vector<std::string> left;
+  std::int64_t source_bytes = 0;
+  std::int64_t bytes = 0;
+};
+
+// Every weight with E8M0 codes beside it (`.weight` or `.weight_packed` with `.weight_scale`,
+// `.weight_scale_inv` or `.scale`; F8_E4M3, F8_E4M3FNUZ, F8_E5M2, F8_E5M2FNUZ, or U8, I8 and F4 for
+// e2m1) becomes `.weight` of BF16 or F32, rounded once; the codes go. Refuses, by name, codes that
+// are neither one a row and 32 columns nor one for 32 x 32, and scales that are not E8M0.
+absl::StatusOr<DequantizeReport> DequantizeCheckpoint(const DequantizeRequest& request,
+                                                      const RewriteProgress& progress);
+
+}  // namespace lanewise
+
+#endif  // LANEWISE_CHECKPOINT_QUANTIZE_H_

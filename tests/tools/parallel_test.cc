@@ -1,0 +1,122 @@
+// Tensor parallelism and checkpoints of several files.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "checkpoint/test_files.h"
+#include "gtest/gtest.h"
+#include "tests/tools/command.h"
+#include "tests/tools/families.h"
+
+namespace lanewise {
+namespace {
+
+struct Case {
+  const char* family;
+  tools::CheckpointMaker (*make)();
+  const char* target;
+  int ranks;
+};
+
+std::string CaseName(const testing::TestParamInfo<Case>& info) {
+  return absl::StrCat(info.param.family, "_", info.param.target, "_tp", info.param.ranks);
+}
+
+class RanksTest : public testing::TestWithParam<Case> {};
+
+TEST_P(RanksTest, RestoreFromAllRanksIsTheIdentity) {
+  const TestDirectory directory;
+  const std::string in = directory.File("model.safetensors");
+  const std::string out = directory.File("prepared"), back = directory.File("back");
+  ASSERT_TRUE(GetParam().make().Write(in).ok());
+  const std::string ranks = absl::StrCat(GetParam().ranks);
+  const Ran prepared = RunLanewise(
+      {"prepare", in, out, "--target", GetParam().target, "--tp", ranks, "--lossless"});
+  ASSERT_EQ(prepared.status, 0) << Text(prepared);
+  std::vector<std::string> expected;
+  for (int rank = 0; rank < GetParam().ranks; ++rank) {
+    expected.push_back(absl::StrCat("rank-", rank, "/"));
+    expected.push_back(absl::StrCat("rank-", rank, "/model.safetensors"));
+  }
+  EXPECT_EQ(Tree(out), expected);
+  const Ran verified = RunLanewise({"verify", out, "--against", in});
+  ASSERT_EQ(verified.status, 0) << Text(verified);
+  const Ran one = RunLanewise({"verify", out + "/rank-1", "--against", in});
+  EXPECT_EQ(one.status, 0) << Text(one);
+  const Ran restored = RunLanewise({"restore", out, back});
+  ASSERT_EQ(restored.status, 0) << Text(restored);
+  EXPECT_TRUE(ReadAll(in) == ReadAll(back + "/model.safetensors")) << Text(restored);
+
+  // --rank makes the same bytes as --tp alone.
+  const std::string single = directory.File("single");
+  const Ran rank = RunLanewise({"prepare", in, single, "--target", GetParam().target, "--tp", ranks,
+                                "--rank", "1", "--lossless"});
+  ASSERT_EQ(rank.status, 0) << Text(rank);
+  EXPECT_EQ(Tree(single),
+            (std::vector<std::string>{"rank-1/", "rank-1/model.safetensors"}));
+  EXPECT_TRUE(ReadAll(single + "/rank-1/model.safetensors") ==
+              ReadAll(out + "/rank-1/model.safetensors"));
+
+  // A rank alone is not the checkpoint.
+  std::filesystem::remove_all(back);
+  std::filesystem::remove_all(out + "/rank-0");
+  const Ran refused = RunLanewise({"restore", out, back});
+  EXPECT_EQ(refused.status, 1) << Text(refused);
+  EXPECT_FALSE(std::filesystem::exists(back)) << Text(refused);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RanksTest,
+    testing::Values(Case{"deepseek_v4", DividingDeepseek, "gfx942", 2},
+                    Case{"deepseek_v4", DividingDeepseek, "gfx950", 2},
+                    Case{"deepseek_v4", DividingDeepseek, "flashmla", 4},
+                    Case{"deepseek_v4", DividingDeepseek, "gfx942", 4},
+                    Case{"gpt_oss", DividingGptOss, "gfx942", 4},
+                    Case{"gpt_oss", DividingGptOss, "gfx950", 4}),
+    CaseName);
+
+TEST(RanksTest, SizesThatDoNotDivideAreRefused) {
+  const TestDirectory directory;
+  const std::string in = directory.File("model.safetensors"), out = directory.File("prepared");
+  ASSERT_TRUE(FamilyNamed("deepseek_v4").make().Write(in).ok());
+  const Ran ran = RunLanewise({"prepare", in, out, "--target", "gfx942", "--tp", "4"});
+  EXPECT_EQ(ran.status, 1) << Text(ran);
+  EXPECT_NE(ran.err.find("does not divide among 4 ranks"), std::string::npos) << Text(ran);
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+class ShardedTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(ShardedTest, DirectoryWithIndex) {
+  const TestDirectory directory;
+  const std::string in = directory.File("model"), out = directory.File("prepared"),
+                    back = directory.File("back");
+  std::filesystem::create_directory(in);
+  // The third file's boundary falls among the experts, which are fused across files.
+  ASSERT_TRUE(FamilyNamed("deepseek_v4").make().WriteSharded(in, 3).ok());
+  const std::vector<std::string> files = {
+      "model-00001-of-00003.safetensors", "model-00002-of-00003.safetensors",
+      "model-00003-of-00003.safetensors", "model.safetensors.index.json"};
+  ASSERT_EQ(Tree(in), files);
+  const Ran prepared = RunLanewise({"prepare", in, out, "--target", GetParam(), "--lossless"});
+  ASSERT_EQ(prepared.status, 0) << Text(prepared);
+  EXPECT_EQ(Tree(out), files) << Text(prepared);
+  const Ran verified = RunLanewise({"verify", out, "--against", in});
+  ASSERT_EQ(verified.status, 0) << Text(verified);
+  const Ran restored = RunLanewise({"restore", out + "/model.safetensors.index.json", back});
+  ASSERT_EQ(restored.status, 0) << Text(restored);
+  EXPECT_EQ(Tree(back), files);
+  for (const std::string& file : files) {
+    EXPECT_TRUE(ReadAll(in + "/" + file) == ReadAll(back + "/" + file)) << file;
+  }
+  const Ran inspected = RunLanewise({"inspect", out});
+  EXPECT_EQ(inspected.status, 0) << Text(inspected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, ShardedTest, testing::Values("gfx942", "gfx950", "flashmla"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace lanewise

@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+#include "checkpoint/quantize.h"
+#include "reference/quantize/options.h"
+#include "tools/command.h"
+
+namespace lanewise::tools {
+namespace {
+
+using reference::BlockRule;
+using reference::ElementFormat;
+
+constexpr BlockRule kRules[] = {BlockRule::kExact, BlockRule::kRoundedLog2, BlockRule::kFloor,
+                                BlockRule::kEven, BlockRule::kRoundUp};
+
+struct QuantizeFlags {
+  std::string in, out;
+  std::string format = "mxfp8";
+  std::string rule = "exact";
+  std::string scales = "row";
+  float maximum = 0;
+  float amax_floor = 0x1p-126f;
+  int smallest_code = 0;
+  bool saturate = false;
+  std::vector<std::string> only, except;
+  bool overwrite = false;
+};
+
+QuantizeRequest RequestOf(const QuantizeFlags& flags) {
+  QuantizeRequest request;
+  request.in = UserPath(flags.in);
+  request.out = UserPath(flags.out);
+  request.options =
+      reference::DefaultQuantizeOptions(flags.format == "mxfp4"        ? ElementFormat::kE2m1
+                                        : flags.format == "mxfp8-fnuz" ? ElementFormat::kE4m3Fnuz
+                                                                       : ElementFormat::kE4m3Fn);
+  for (const BlockRule rule : kRules) {
+    if (reference::BlockRuleName(rule) == flags.rule) request.options.rule = rule;
+  }
+  if (flags.maximum != 0) request.options.maximum = flags.maximum;
+  request.options.amax_floor = flags.amax_floor;
+  request.options.smallest_code = flags.smallest_code;
+  if (flags.saturate) request.options.non_finite = reference::NonFinite::kSaturate;
+  request.square_blocks = flags.scales == "block";
+  if (!flags.only.empty()) request.only = flags.only;
+  if (!flags.except.empty()) request.except = flags.except;
+  request.overwrite = flags.overwrite;
+  return request;
+}
+
+absl::Status RunQuantize(const QuantizeFlags& flags) {
+  const QuantizeRequest request = RequestOf(flags);
+  const absl::StatusOr<QuantizeReport> report =
+      QuantizeCheckpoint(request, ProgressBar("quantize"));
+  if (!report.ok()) return report.status();
+  std::printf("%-48s %12s %12s %12s %10s %10s\n", "tensor", "elements", "largest", "rel. rms",
+              "zeroed", "NaN blocks");
+  for (const QuantizeError& tensor : report->tensors) {
+    std::printf("%-48s %12lld %12.4g %12.4g %10lld %10lld\n", tensor.name.c_str(),
+                static_cast<long long>(tensor.elements), tensor.largest, tensor.relative_rms,
+                static_cast<long long>(tensor.zeroed), static_cast<long long>(tensor.nan_blocks));
+  }
+  for (const std::string& left : report->left) {
+    std::printf("left as it is: %s\n", left.c_str());
+  }
+  std::printf("%s: %zu tensors quantized, relative rms error %.4g, %lld copied; %s from %s\n",
+              request.out.c_str(), report->tensors.size(), report->relative_rms,
+              static_cast<long long>(report->copied), SizeText(report->bytes).c_str(),
+              SizeText(report->source_bytes).c_str());
+  return absl::OkStatus();
+}
+
+struct DequantizeFlags {
+  std::string in, out;
+  std::string to = "bf16";
+  bool overwrite = false;
+};
+
+absl::Status RunDequantize(const DequantizeFlags& flags) {
+  const DequantizeRequest request = {UserPath(flags.in), UserPath(flags.out), flags.to == "f32",
+                                     flags.overwrite};
+  const absl::StatusOr<DequantizeReport> report =
+      DequantizeCheckpoint(request, ProgressBar("dequantize"));
+  if (!report.ok()) return report.status();
+  for (const std::string& left : report->left) {
+    std::printf("left as it is, no codes beside it: %s\n", left.c_str());
+  }
+  std::printf("%s: %lld tensors dequantized, %lld copied; %s from %s\n", request.out.c_str(),
+              static_cast<long long>(report->dequantized), static_cast<long long>(report->copied),
+              SizeText(report->bytes).c_str(), SizeText(report->source_bytes).c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Action AddQuantize(CLI::App& app) {
+  auto flags = std::make_shared<QuantizeFlags>();
+  app.add_option("IN", flags->in, "A float checkpoint: a safetensors file, an index or a directory")
+      ->required();
+  app.add_option("OUT", flags->out, "A file if IN is one, else a directory")->required();
+  app.add_option("--format", flags->format,
+                 "mxfp8 (e4m3fn, the default), mxfp8-fnuz (e4m3fnuz) or mxfp4 (e2m1)")
+      ->check(CLI::IsMember({"mxfp8", "mxfp8-fnuz", "mxfp4"}));
+  std::vector<std::string> rules;
+  for (const BlockRule rule : kRules) rules.emplace_back(reference::BlockRuleName(rule));
+  app.add_option("--rule", flags->rule,
+                 "How a block's code follows from its largest magnitude; docs/numerics.md")
+      ->check(CLI::IsMember(rules));
+  app.add_option("--scales", flags->scales,
+                 "One code for a row's 32 values (row) or for 32 x 32 (block, as gfx942 wants)")
+      ->check(CLI::IsMember({"row", "block"}));
+  app.add_option("--max", flags->maximum, "The magnitude blocks are scaled to; 0: the format's")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--amax-floor", flags->amax_floor,
+                 "Smaller blocks are scaled as if they reached it");
+  app.add_option("--smallest-code", flags->smallest_code, "0 or 1");
+  app.add_flag("--saturate", flags->saturate,
+               "Infinities become the largest value, instead of NaN blocks");
+  app.add_option("--only", flags->only,
+                 "Names to quantize, as shell patterns; by default *.weight");
+  app.add_option("--except", flags->except,
+                 "Names not to; by default embeddings, norms, heads and routers");
+  app.add_flag("--overwrite", flags->overwrite, "Replace files that are at OUT already");
+  return [flags] { return RunQuantize(*flags); };
+}
+
+Action AddDequantize(CLI::App& app) {
+  auto flags = std::make_shared<DequantizeFlags>();
+  app.add_option("IN", flags->in, "An MXFP8 or MXFP4 checkpoint with E8M0 codes")->required();
+  app.add_option("OUT", flags->out, "A file if IN is one, else a directory")->required();
+  app.add_option("--to", flags->to, "bf16 (the default) or f32")
+      ->check(CLI::IsMember({"bf16", "f32"}));
+  app.add_flag("--overwrite", flags->overwrite, "Replace files that are at OUT already");
+  return [flags] { return RunDequantize(*flags); };
+}
+
+}  // namespace lanewise::tools

@@ -1,0 +1,19 @@
+#ifndef LANEWISE_TOOLS_VERIFY_AGAINST_SOURCE_H_
+#define LANEWISE_TOOLS_VERIFY_AGAINST_SOURCE_H_
+
+#include "absl/status/status.h"
+#include "checkpoint/prepared.h"
+#include "checkpoint/tensor_set.h"
+#include "tools/verify/verify.h"
+
+namespace lanewise::tools {
+
+// The second half of VerifyPrepared, for one rank: adds to the problems of `report`. An error where
+// the prepared file lacks what prepare keeps in it (recipe, options), or the source cannot be
+// planned by them.
+absl::Status VerifyAgainst(const PreparedCheckpoint& prepared, const TensorSet& source, int threads,
+                           const Progress& progress, VerifyReport* report);
+
+}  // namespace lanewise::tools
+
+#endif  // LANEWISE_TOOLS_VERIFY_AGAINST_SOURCE_H_

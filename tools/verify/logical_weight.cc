@@ -1,0 +1,184 @@
+#include "tools/verify/logical_weight.h"
+
+#include <algorithm>
+#include <span>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "reference/block_codes.h"
+
+namespace lanewise::tools {
+namespace {
+
+using Bytes = Tensor<std::uint8_t, 2>;
+
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+};
+
+absl::StatusOr<Range> EqualPart(std::int64_t size, const PreparationOptions& options) {
+  if (size % options.ranks != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(size, " does not divide among ", options.ranks, " ranks"));
+  }
+  const std::int64_t count = size / options.ranks;
+  return Range{count * options.rank, count};
+}
+
+std::span<const std::uint8_t> BytesOf(const TensorSet& set, const std::string& name) {
+  return set.Bytes(*set.Find(name));
+}
+
+// Rows and columns of a row-major matrix of `width` bytes a row.
+Bytes Cut(std::span<const std::uint8_t> matrix, std::int64_t width, Range rows, Range columns) {
+  Bytes cut(rows.count, columns.count);
+  for (std::int64_t row = 0; row < rows.count; ++row) {
+    for (std::int64_t column = 0; column < columns.count; ++column) {
+      cut(row, column) = matrix[(rows.begin + row) * width + columns.begin + column];
+    }
+  }
+  return cut;
+}
+
+// The codes of a part: one for each `code_rows` (1 or 32) rows and each 32 columns.
+Bytes CodesOf(const MatchedWeight& weight, const TensorSet& set, std::int64_t code_rows, Range rows,
+              Range columns) {
+  const auto stored = BytesOf(set, weight.parts[0].scale);
+  const std::int64_t width = (weight.k + weight.code_columns - 1) / weight.code_columns;
+  Bytes codes(rows.count / code_rows, columns.count / 32);
+  for (std::int64_t row = 0; row < codes.dimension(0); ++row) {
+    for (std::int64_t column = 0; column < codes.dimension(1); ++column) {
+      const std::int64_t element_row = rows.begin + row * code_rows;
+      const std::int64_t element_column = columns.begin + column * 32;
+      codes(row, column) =
+          stored[element_row / weight.code_rows * width + element_column / weight.code_columns];
+    }
+  }
+  return codes;
+}
+
+// Where a row of an expert's half lies in the tensors: which part, and the row in it.
+struct RowOfPart {
+  const WeightPart* part;
+  std::int64_t row;
+};
+
+RowOfPart FindRow(const MatchedWeight& weight, std::int64_t expert, bool up, std::int64_t i) {
+  const bool gate_up = weight.projection == Projection::kGateUp;
+  for (const WeightPart& part : weight.parts) {
+    if (expert < part.first_expert || expert >= part.first_expert + part.experts) continue;
+    const std::int64_t in_part = expert - part.first_expert;
+    if (!gate_up) return {&part, in_part * weight.n + i};
+    if (part.half == WeightPart::Half::kWhole) {
+      const std::int64_t row = weight.order == GateUpOrder::kInterleaved
+                                   ? 2 * i + (up ? 1 : 0)
+                                   : i + (up ? weight.inter() : 0);
+      return {&part, in_part * weight.n + row};
+    }
+    if ((part.half == WeightPart::Half::kUp) == up) return {&part, in_part * weight.inter() + i};
+  }
+  return {nullptr, 0};  // MatchRecipe has checked that every expert is there
+}
+
+}  // namespace
+
+Bytes LogicalLinear::RowCodes() const {
+  return has_row_codes ? codes : reference::ExpandBlockCodes(codes);
+}
+
+absl::StatusOr<Bytes> LogicalLinear::BlockCodes() const {
+  if (has_row_codes) return reference::FoldRowCodes(codes);
+  return codes;
+}
+
+bool CodesAreBlocks(const MatchedWeight& weight, const TensorSet& set) {
+  if (weight.code_rows != 1) return true;
+  return reference::FoldRowCodes(CodesOf(weight, set, 1, {0, weight.n}, {0, weight.k})).ok();
+}
+
+absl::StatusOr<LogicalLinear> ReadLinear(const MatchedWeight& weight, const TensorSet& set,
+                                         const PreparationOptions& options) {
+  Range rows = {0, weight.n}, columns = {0, weight.k};
+  if (options.ranks > 1 && weight.parallel != Parallel::kReplicated) {
+    const bool by_rows = weight.parallel == Parallel::kColumn;
+    if (!by_rows && weight.parallel != Parallel::kRow) {
+      return absl::InvalidArgumentError("the recipe does not say how ranks share this linear");
+    }
+    Range& split = by_rows ? rows : columns;
+    const absl::StatusOr<Range> part = EqualPart(split.count, options);
+    if (!part.ok()) return part.status();
+    split = *part;
+  }
+  LogicalLinear linear;
+  linear.is_bf16 = weight.dtype == DType::kBf16;
+  linear.has_row_codes = weight.code_rows == 1;
+  if (columns.count % 32 != 0 || (!linear.has_row_codes && rows.count % 32 != 0)) {
+    return absl::InvalidArgumentError(absl::StrCat("a part of [", rows.count, ", ", columns.count,
+                                                   "] is not of whole blocks"));
+  }
+  const auto stored = BytesOf(set, weight.parts[0].weight);
+  if (linear.is_bf16) {
+    const Bytes halves =
+        Cut(stored, 2 * weight.k, rows, {2 * columns.begin, 2 * columns.count});
+    linear.values = Tensor<Bf16, 2>(rows.count, columns.count);
+    for (std::int64_t row = 0; row < rows.count; ++row) {
+      for (std::int64_t column = 0; column < columns.count; ++column) {
+        linear.values(row, column) = Bf16::FromBits(static_cast<std::uint16_t>(
+            halves(row, 2 * column) | halves(row, 2 * column + 1) << 8));
+      }
+    }
+  } else {
+    linear.bytes = Cut(stored, weight.k, rows, columns);
+  }
+  linear.codes = CodesOf(weight, set, linear.has_row_codes ? 1 : 32, rows, columns);
+  linear.folds = CodesAreBlocks(weight, set);
+  return linear;
+}
+
+absl::StatusOr<ExpertPart> PartOfExperts(const MatchedWeight& weight,
+                                         const PreparationOptions& options) {
+  ExpertPart part = {0, weight.experts, 0, weight.inter()};
+  if (options.ranks == 1 || weight.parallel == Parallel::kReplicated) return part;
+  const bool gate_up = weight.projection == Projection::kGateUp;
+  const bool by_expert = weight.parallel == Parallel::kExpert;
+  if (!by_expert && weight.parallel != (gate_up ? Parallel::kColumn : Parallel::kRow)) {
+    return absl::InvalidArgumentError("the recipe does not say how ranks share these experts");
+  }
+  const absl::StatusOr<Range> range = EqualPart(by_expert ? part.experts : part.inter, options);
+  if (!range.ok()) return range.status();
+  if (by_expert) {
+    part.first_expert = range->begin;
+    part.experts = range->count;
+  } else {
+    part.first_inter = range->begin;
+    part.inter = range->count;
+  }
+  return part;
+}
+
+LogicalExpert ReadExpert(const MatchedWeight& weight, const TensorSet& set, const ExpertPart& part,
+                         std::int64_t expert) {
+  const bool gate_up = weight.projection == Projection::kGateUp;
+  // `elements` of K in a byte.
+  const auto read = [&](std::string WeightPart::*name, std::int64_t elements) {
+    const std::int64_t stored_width = weight.k / elements;
+    const std::int64_t begin = gate_up ? 0 : part.first_inter / elements;
+    const std::int64_t width = gate_up ? stored_width : part.inter / elements;
+    const std::int64_t rows = gate_up ? part.inter : weight.n;
+    Tensor<std::uint8_t, 3> result(1, gate_up ? 2 * rows : rows, width);
+    for (int half = 0; half < (gate_up ? 2 : 1); ++half) {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const RowOfPart at = FindRow(weight, part.first_expert + expert, half == 1,
+                                     i + (gate_up ? part.first_inter : 0));
+        const auto stored = BytesOf(set, at.part->*name);
+        const std::uint8_t* row = stored.data() + at.row * stored_width + begin;
+        std::copy(row, row + width, &result(0, half * rows + i, 0));
+      }
+    }
+    return result;
+  };
+  return {read(&WeightPart::weight, 2), read(&WeightPart::scale, 32)};
+}
+
+}  // namespace lanewise::tools

@@ -1,0 +1,46 @@
+#ifndef LANEWISE_TOOLS_VERIFY_REFERENCE_OUTPUTS_H_
+#define LANEWISE_TOOLS_VERIFY_REFERENCE_OUTPUTS_H_
+
+// What a prepared file has to hold of a weight, computed by reference/ alone: neither weights/ nor
+// layouts/ has a part in it.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "checkpoint/preparation.h"
+#include "checkpoint/recipe_match.h"
+#include "checkpoint/tensor_set.h"
+
+namespace lanewise::tools {
+
+struct ReferenceOutput {
+  std::string name;
+  std::string_view layout;
+  DType dtype = DType::kU8;        // as stored
+  std::vector<std::int64_t> shape;  // as stored
+  std::vector<std::uint8_t> bytes;
+  std::int64_t negative_zeros = 0;  // -0 that became +0
+
+  // What --lossless stores beside it: the signs of zeros, one bit for each zero-valued element in
+  // the order of the logical rows (of gate and up: interleaved), where the layout discards them;
+  // the e4m3 bytes, where they were dequantized.
+  std::optional<std::vector<std::uint8_t>> zero_signs;
+  std::optional<std::vector<std::uint8_t>> original;
+};
+
+// The weight and its codes for the target and the rank of `options`, in this order. Refuses what
+// the reference refuses, with every check on.
+absl::StatusOr<std::vector<ReferenceOutput>> ReferenceOutputs(const MatchedWeight& weight,
+                                                              const TensorSet& set,
+                                                              const PreparationOptions& options);
+
+// Whether the target takes the tensors of the weight as they are, unsliced.
+bool IsCopiedFor(const MatchedWeight& weight, const PreparationOptions& options);
+
+}  // namespace lanewise::tools
+
+#endif  // LANEWISE_TOOLS_VERIFY_REFERENCE_OUTPUTS_H_

@@ -1,0 +1,87 @@
+#include "tools/verify/verify.h"
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "checkpoint/prepared.h"
+#include "tools/rank_paths.h"
+#include "tools/verify/against_source.h"
+#include "tools/verify/stored_form.h"
+#include "weights/parallel.h"
+
+namespace lanewise::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What the file says of itself.
+void VerifyAlone(const PreparedCheckpoint& prepared, int threads, const Progress& progress,
+                 VerifyReport* report) {
+  const std::vector<TensorSet::Tensor>& tensors = prepared.set().tensors();
+  std::vector<std::string> problems(tensors.size());
+  std::mutex mutex;
+  std::int64_t done = 0;
+  const auto check = [&](std::size_t i) {
+    const TensorSet::Tensor& tensor = tensors[i];
+    absl::Status status = prepared.Verify(tensor.name());
+    if (status.ok()) {
+      status = CheckStoredForm(tensor.name(), *prepared.Describe(tensor.name()),
+                               prepared.set().Bytes(tensor));
+    }
+    if (!status.ok()) problems[i] = std::string(status.message());
+    const std::lock_guard<std::mutex> lock(mutex);
+    done += tensor.info->byte_count();
+    if (progress) progress(done, prepared.set().total_bytes());
+  };
+  ParallelFor(std::ssize(tensors), threads,
+              [&](std::int64_t begin, std::int64_t end, int) {
+                for (std::int64_t i = begin; i < end; ++i) check(static_cast<std::size_t>(i));
+              });
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!problems[i].empty()) {
+      report->problems.push_back(std::move(problems[i]));
+      continue;
+    }
+    VerifyReport::Row& row = report->by_layout[prepared.Describe(tensors[i].name())->layout];
+    ++row.tensors;
+    row.bytes += tensors[i].info->byte_count();
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<VerifyReport> VerifyPrepared(const VerifyRequest& request,
+                                            const Progress& progress) {
+  std::unique_ptr<TensorSet> source;
+  if (request.against) {
+    absl::StatusOr<TensorSet> opened = TensorSet::Open(*request.against);
+    if (!opened.ok()) return opened.status();
+    source = std::make_unique<TensorSet>(*std::move(opened));
+  }
+  VerifyReport report;
+  const std::vector<std::string> paths = RankPaths(request.prepared);
+  for (const std::string& path : paths) {
+    const absl::StatusOr<PreparedCheckpoint> prepared = PreparedCheckpoint::Open(path, "");
+    if (!prepared.ok()) return prepared.status();
+    ++report.ranks;
+    const std::size_t before = report.problems.size();
+    VerifyAlone(*prepared, request.threads, progress, &report);
+    if (source != nullptr) {
+      absl::Status status =
+          VerifyAgainst(*prepared, *source, request.threads, progress, &report);
+      if (!status.ok()) return status;
+      report.source_tensors = std::ssize(source->tensors());
+    }
+    if (paths.size() == 1) continue;
+    for (std::size_t i = before; i < report.problems.size(); ++i) {
+      report.problems[i] =
+          absl::StrCat(fs::path(path).filename().string(), ": ", report.problems[i]);
+    }
+  }
+  return report;
+}
+
+}  // namespace lanewise::tools

@@ -1,0 +1,74 @@
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "tools/command.h"
+#include "tools/verify/verify.h"
+
+namespace lanewise::tools {
+namespace {
+
+struct Options {
+  std::string prepared, against;
+  int threads = 0;
+};
+
+void Print(const VerifyReport& report) {
+  std::printf("%-28s %10s %14s\n", "layout", "tensors", "size");
+  for (const auto& [layout, row] : report.by_layout) {
+    std::printf("%-28s %10lld %14s\n", layout.c_str(), static_cast<long long>(row.tensors),
+                SizeText(row.bytes).c_str());
+  }
+}
+
+absl::Status Verify(const Options& options) {
+  VerifyRequest request;
+  request.prepared = UserPath(options.prepared);
+  if (!options.against.empty()) request.against = UserPath(options.against);
+  request.threads = options.threads;
+  const absl::StatusOr<VerifyReport> report = VerifyPrepared(request, ProgressBar("verify"));
+  if (!report.ok()) return report.status();
+  if (!report->problems.empty()) {
+    constexpr std::size_t kShown = 20;
+    std::string message =
+        absl::StrCat(request.prepared, ": ", report->problems.size(),
+                     report->problems.size() == 1 ? " problem" : " problems");
+    for (std::size_t i = 0; i < report->problems.size() && i < kShown; ++i) {
+      absl::StrAppend(&message, "\n  ", report->problems[i]);
+    }
+    if (report->problems.size() > kShown) {
+      absl::StrAppend(&message, "\n  and ", report->problems.size() - kShown, " more");
+    }
+    return absl::DataLossError(message);
+  }
+  Print(*report);
+  if (request.against) {
+    std::printf("%s: every byte is what the reference makes of %s, all of its %lld tensors "
+                "accounted for\n",
+                request.prepared.c_str(), request.against->c_str(),
+                static_cast<long long>(report->source_tensors));
+  } else {
+    std::printf("%s: every digest is right; --against SOURCE also checks what the bytes are\n",
+                request.prepared.c_str());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Action AddVerify(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("PREPARED", options->prepared,
+                 "What prepare wrote: a file, an index, a directory, or a directory of rank-0, rank-1, ...")
+      ->required();
+  app.add_option("--against", options->against,
+                 "The checkpoint it was prepared from: every prepared tensor is computed again by the "
+                 "reference implementation and compared, and every tensor accounted for");
+  app.add_option("--threads", options->threads, "Threads; 0, the default, takes all processors")
+      ->check(CLI::NonNegativeNumber);
+  return [options] { return Verify(*options); };
+}
+
+}  // namespace lanewise::tools
