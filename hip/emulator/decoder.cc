@@ -364,27 +364,11 @@ class LlvmDecoder final : public Decoder {
     const bool has_data =
         (Contains(inst.mnemonic, "_store") || Contains(inst.mnemonic, "_atomic")) && !to_lds;
     Operand address, data;
-<<<<<<< HEAD
-<<<<<<< HEAD
-=======
->>>>>>> main
     if (has_data) {
       // LLVM lists the address first, but for scratch.
       const bool scratch = inst.mem.segment == MemoryFields::Segment::kScratch;
       data = vectors[scratch || count < 2 ? 0 : 1];
       if (count == 2) address = vectors[scratch ? 1 : 0];
-<<<<<<< HEAD
-=======
-    if (has_data && count == 2) {
-      // LLVM lists the data of a scratch store before its address, of the others after it.
-      const bool data_first = inst.mem.segment == MemoryFields::Segment::kScratch;
-      data = vectors[data_first ? 0 : 1];
-      address = vectors[data_first ? 1 : 0];
-    } else if (has_data) {
-      data = count > 0 ? vectors[0] : Operand();
->>>>>>> lanes
-=======
->>>>>>> main
     } else if (count > 0) {
       address = vectors[0];
     }
