@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <vector>
 
 #include "hip/emulator/instruction_fixture.h"
 
@@ -22,6 +23,18 @@ TEST_P(ByteSumsTest, PermutesBytes) {
   for (const auto& hand : kHand) {
     ExpectEach("v_perm_b32 v0, v1, v4, v6", {{0x2f8e4d0c, 0x13923110, hand.selector}},
                [&](Values) { return hand.expected; });
+  }
+  // The same with the selector in a scalar.
+  for (uint32_t byte = 0; byte < 16; ++byte) {
+    const uint32_t selector = byte | (15 - byte) << 8 | (byte ^ 5) << 16 | (byte ^ 10) << 24;
+    wave_->scalar[2] = selector;
+    std::vector<Values> inputs = Random(64, 19);
+    for (Values& v : inputs) v.c = selector;
+    std::vector<uint32_t> by_vector;
+    ForEach("v_perm_b32 v0, v1, v4, v6", inputs,
+            [&](Values, int lane) { by_vector.push_back(Get(0, lane)); });
+    ForEach("v_perm_b32 v0, v1, v4, s2", inputs,
+            [&](Values, int lane) { ASSERT_EQ(Get(0, lane), by_vector[lane]) << selector; });
   }
   // The signs of the halves: 8 and 9 of b, 10 and 11 of a.
   ExpectEach("v_perm_b32 v0, v1, v4, v6", {{0x80000000, 0x00008000, 0x0b0a0908}},

@@ -3,13 +3,14 @@
 // Float to integer truncates; what does not fit becomes the nearest integer that does, NaN 0.
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "hip/emulator/dispatch.h"
 #include "hip/emulator/families.h"
 #include "hip/emulator/half.h"
+#include "hip/emulator/half_rows.h"
 #include "hip/emulator/vector_op.h"
 
 namespace lanewise::emulator {
@@ -70,35 +71,25 @@ float FromOffset4(uint32_t a) {
 
 // ---- float to float ----
 
-float FromHalf(Half a) {
-  const float value = ToFloat(a);
-  // A signaling NaN becomes quiet.
-  return value != value ? std::bit_cast<float>(std::bit_cast<uint32_t>(value) | 0x400000u) : value;
-}
-Half ToHalf(float a) { return RoundToHalf(a); }
+float FromHalf(HalfValue a) { return a.value; }
+HalfValue ToHalf(float a) { return {a}; }
 double ToDouble(float a) { return a; }
 float FromDouble(double a) { return static_cast<float>(a); }
 
 // ---- pairs ----
 
-// Toward zero, whatever MODE says: the bits below a half's are cut off.
-Half TruncateToHalf(float a) {
-  const auto bits = std::bit_cast<uint32_t>(a);
-  const uint32_t magnitude = bits & 0x7fffffffu;
-  const float absolute = std::bit_cast<float>(magnitude);
-  // Whole multiples of a half's last place: 2^-24 for subnormals.
-  const float subnormal =
-      static_cast<float>(static_cast<int32_t>((absolute < 0x1p-14f ? absolute : 0.0f) * 0x1p24f)) *
-      0x1p-24f;
-  const float cut = std::bit_cast<float>(magnitude & 0xffffe000u);
-  const float finite = absolute < 0x1p-14f ? subnormal : (cut > 65504.0f ? 65504.0f : cut);
-  const float result = magnitude > 0x7f800000u ? std::bit_cast<float>(magnitude | 0x400000u)
-                                               : (magnitude == 0x7f800000u ? absolute : finite);
-  const Half half = EncodeHalf(result);
-  return {static_cast<uint16_t>(half.bits | (bits >> 16 & 0x8000u))};
-}
-uint32_t PackTruncated(float a, float b) {
-  return TruncateToHalf(a).bits | uint32_t{TruncateToHalf(b).bits} << 16;
+// Toward zero, whatever MODE says.
+void PackTruncated(Wave& wave, const Instruction& inst) {
+  LaneScratch scratch[2];
+  LaneScratch halves;
+  for (int index : {0, 1}) {
+    const uint32_t* floats = FetchRows(wave, inst, index, LaneType::kF32, scratch[index]).lo;
+    uint32_t* const row = index == 0 ? halves.lo : halves.hi;
+    std::memcpy(row, floats, sizeof(halves.lo));
+    FloatsToHalvesTowardZero(row);
+  }
+  for (int lane = 0; lane < kLanes; ++lane) halves.lo[lane] |= halves.hi[lane] << 16;
+  CommitRows(wave, inst, 0, LaneType::kU32, WriteMask(wave, inst), halves);
 }
 uint32_t PackRounded(float a, float b) {
   return RoundToHalf(a).bits | uint32_t{RoundToHalf(b).bits} << 16;
@@ -138,7 +129,7 @@ void RegisterConversions(Arch arch, HandlerTable& table) {
   table.Add("v_cvt_f16_f32", VectorOp<ToHalf>);
   table.Add("v_cvt_f64_f32", VectorOp<ToDouble>);
   table.Add("v_cvt_f32_f64", VectorOp<FromDouble>);
-  table.Add("v_cvt_pkrtz_f16_f32", VectorOp<PackTruncated>);
+  table.Add("v_cvt_pkrtz_f16_f32", PackTruncated);
   table.Add("v_cvt_pk_i16_i32", VectorOp<PackInt16>);
   table.Add("v_cvt_pk_u16_u32", VectorOp<PackUint16>);
   if (arch == Arch::kGfx950) table.Add("v_cvt_pk_f16_f32", VectorOp<PackRounded>);

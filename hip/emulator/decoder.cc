@@ -303,12 +303,13 @@ class LlvmDecoder final : public Decoder {
   }
 
   // An immediate that stands for a source though no register could: the literals of v_fmamk,
-  // v_fmaak and s_setreg_imm32_b32.
+  // v_fmaak and s_setreg_imm32_b32, the mask of s_set_gpr_idx_on.
   static bool IsLiteralSource(const Instruction& inst, unsigned index, unsigned results) {
     switch (inst.encoding) {
       case Encoding::kVop1:
       case Encoding::kVop2:
       case Encoding::kVopc:
+      case Encoding::kSopc:
       case Encoding::kSop2:
         return true;
       case Encoding::kSopk:

@@ -36,6 +36,7 @@ struct Format<float> {
   static constexpr int kTopExponent = 255;
   static constexpr int kLargeQuotient = 96;  // exponent difference
   static constexpr int kScale = 64;
+  static constexpr float kUp = 0x1p64f;
   static constexpr int kTinyNumerator = 23;  // exponent field
   static constexpr int kUnderflow = -150;
 };
@@ -46,6 +47,7 @@ struct Format<double> {
   static constexpr int kTopExponent = 2047;
   static constexpr int kLargeQuotient = 768;
   static constexpr int kScale = 128;
+  static constexpr double kUp = 0x1p128;
   static constexpr int kTinyNumerator = 53;
   static constexpr int kUnderflow = -1075;
 };
@@ -67,8 +69,8 @@ WithCarry<Float> DivScale(Float value, Float denominator, Float numerator) {
       std::bit_cast<typename F::Bits>(value) == std::bit_cast<typename F::Bits>(denominator);
   const bool is_numerator =
       std::bit_cast<typename F::Bits>(value) == std::bit_cast<typename F::Bits>(numerator);
-  const Float up = std::ldexp(value, F::kScale);
-  const Float down = std::ldexp(value, -F::kScale);
+  const Float up = value * F::kUp;
+  const Float down = value / F::kUp;
   if (denominator == 0 || numerator == 0) {
     return {std::numeric_limits<Float>::quiet_NaN(), false};
   }
@@ -85,13 +87,13 @@ WithCarry<Float> DivScale(Float value, Float denominator, Float numerator) {
   return {value, false};
 }
 
-// value * 2^exponent rounded once to nearest-even, where the true value lies beside `value` on the
-// side of the sign of `rest` (0: is `value`).
+// value * 2^exponent, exponent being kScale or -kScale, rounded once to nearest-even, where the
+// true value lies beside `value` on the side of the sign of `rest` (0: is `value`).
 template <typename Float>
 Float ScaleRounded(Float value, int rest, int exponent) {
   using F = Format<Float>;
   using Bits = typename F::Bits;
-  const Float scaled = std::ldexp(value, exponent);
+  const Float scaled = exponent > 0 ? value * F::kUp : value / F::kUp;
   const Bits bits = std::bit_cast<Bits>(value);
   const int field = ExponentField(value);
   // Scaling is exact but for a result below the smallest normal number.

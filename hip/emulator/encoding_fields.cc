@@ -216,9 +216,6 @@ void ReadFields(const InstructionWords& words, const FieldContext& context, Inst
   const uint32_t word = words.word[0];
   Modifiers& mod = inst.mod;
   switch (inst.encoding) {
-    case Encoding::kSopc:  // s_set_gpr_idx_on has a constant in source 1's place
-      inst.imm = static_cast<int32_t>(Bits(word, 15, 8));
-      break;
     case Encoding::kSopk:
     case Encoding::kSopp:
       inst.imm = static_cast<int16_t>(word & 0xffff);

@@ -12,12 +12,12 @@
 namespace lanewise::emulator {
 namespace {
 
-Half SubRev(Half a, Half b) { return SubHalf(b, a); }
+HalfValue SubRev(HalfValue a, HalfValue b) { return SubHalf(b, a); }
 
-Half Floor(Half a) { return RoundToHalf(std::floor(ToFloat(a))); }
-Half Ceil(Half a) { return RoundToHalf(std::ceil(ToFloat(a))); }
-Half Trunc(Half a) { return RoundToHalf(std::trunc(ToFloat(a))); }
-Half RoundEven(Half a) { return RoundToHalf(NearestEven(ToFloat(a))); }
+HalfValue Floor(HalfValue a) { return {std::floor(a.value)}; }
+HalfValue Ceil(HalfValue a) { return {std::ceil(a.value)}; }
+HalfValue Trunc(HalfValue a) { return {std::trunc(a.value)}; }
+HalfValue RoundEven(HalfValue a) { return {NearestEven(a.value)}; }
 Half Fract(Half a) {
   const float value = ToFloat(a);
   const Half fraction = RoundToHalf(value - std::floor(value));

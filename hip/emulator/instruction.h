@@ -144,8 +144,7 @@ struct Instruction {
   Operand src[6];
   Modifiers mod;
   MemoryFields mem;
-  int32_t imm =
-      0;  // SOPK and SOPP: simm16, sign-extended; SOPC: source 1's code (s_set_gpr_idx_on)
+  int32_t imm = 0;            // SOPK and SOPP: simm16, sign-extended
   const char* mnemonic = "";  // base mnemonic, e.g. "v_add_f32"; lives as long as the program
 };
 

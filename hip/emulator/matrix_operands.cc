@@ -75,6 +75,31 @@ void ForNarrow(const Wave& wave, const Operand& operand, int outer_size, int k_s
   }
 }
 
+// A lane's elements are consecutive in k, so they go down a column of B.
+template <typename Element>
+std::vector<uint8_t> GatherColumns(const Wave& wave, const Operand& b, const MatrixShape& shape,
+                                   const LaneSource& source) {
+  const int per_lane = shape.k * shape.n * shape.blocks / kLanes;
+  const int words = per_lane * static_cast<int>(sizeof(Element)) / 4;
+  std::vector<uint8_t> result(static_cast<size_t>(shape.blocks) * shape.k * shape.n *
+                              sizeof(Element));
+  for (int lane = 0; lane < kLanes; ++lane) {
+    uint32_t loaded[kMaxWords];
+    LoadLane(wave, b, source.lane[lane], words, loaded);
+    Element elements[kMaxWords * 4];
+    std::memcpy(elements, loaded, static_cast<size_t>(words) * 4);
+    const Slot slot = SlotOf(lane, shape.n, shape.blocks, per_lane);
+    uint8_t* at =
+        &result[static_cast<size_t>((slot.block * shape.k + slot.first_k) * shape.n + slot.outer) *
+                sizeof(Element)];
+    for (int e = 0; e < per_lane; ++e) {
+      std::memcpy(at, &elements[e], sizeof(Element));
+      at += static_cast<size_t>(shape.n) * sizeof(Element);
+    }
+  }
+  return result;
+}
+
 uint8_t ScaleByte(const Wave& wave, const Operand& scale, int lane, int byte) {
   const uint32_t word = scale.is_vector() ? wave.vector[scale.index][lane] : wave.Read32(scale);
   return static_cast<uint8_t>(word >> (8 * byte));
@@ -123,19 +148,16 @@ std::vector<uint8_t> GatherA(const Wave& wave, const Operand& a, const MatrixSha
 
 std::vector<uint8_t> GatherB(const Wave& wave, const Operand& b, const MatrixShape& shape,
                              int bytes, const LaneSource& source) {
-  const int per_lane = shape.k * shape.n * shape.blocks / kLanes;
-  std::vector<uint8_t> result(static_cast<size_t>(shape.blocks) * shape.k * shape.n * bytes);
-  for (int lane = 0; lane < kLanes; ++lane) {
-    uint32_t words[kMaxWords];
-    LoadLane(wave, b, source.lane[lane], per_lane * bytes / 4, words);
-    const Slot slot = SlotOf(lane, shape.n, shape.blocks, per_lane);
-    for (int e = 0; e < per_lane; ++e) {
-      const int at = (slot.block * shape.k + slot.first_k + e) * shape.n + slot.outer;
-      std::memcpy(&result[static_cast<size_t>(at) * bytes],
-                  reinterpret_cast<const uint8_t*>(words) + e * bytes, bytes);
-    }
+  switch (bytes) {
+    case 1:
+      return GatherColumns<uint8_t>(wave, b, shape, source);
+    case 2:
+      return GatherColumns<uint16_t>(wave, b, shape, source);
+    case 4:
+      return GatherColumns<uint32_t>(wave, b, shape, source);
+    default:
+      return GatherColumns<uint64_t>(wave, b, shape, source);
   }
-  return result;
 }
 
 std::vector<uint8_t> GatherSparseA(const Wave& wave, const Operand& a, const MatrixShape& shape,

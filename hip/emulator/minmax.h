@@ -8,6 +8,7 @@
 // NaN among them min3. They are written without branches, so that loops over lanes become vector
 // instructions.
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <type_traits>
@@ -26,14 +27,11 @@ struct MinMax {
 
   template <bool kIeee>
   static Float Min(Float a, Float b) {
-    // Equal numbers differ at most in the sign of zero.
-    const Float zeros = std::bit_cast<Float>(std::bit_cast<Bits>(a) | std::bit_cast<Bits>(b));
-    return Choose<kIeee>(a, b, a < b ? a : (a == b ? zeros : b));
+    return Choose<kIeee>(a, b, FromKey(std::min(Key(a), Key(b))));
   }
   template <bool kIeee>
   static Float Max(Float a, Float b) {
-    const Float zeros = std::bit_cast<Float>(std::bit_cast<Bits>(a) & std::bit_cast<Bits>(b));
-    return Choose<kIeee>(a, b, a > b ? a : (a == b ? zeros : b));
+    return Choose<kIeee>(a, b, FromKey(std::max(Key(a), Key(b))));
   }
   template <bool kIeee>
   static Float Min3(Float a, Float b, Float c) {
@@ -45,7 +43,9 @@ struct MinMax {
   }
   template <bool kIeee>
   static Float Med3(Float a, Float b, Float c) {
-    const Float middle = Max<kIeee>(Min<kIeee>(a, b), Min<kIeee>(Max<kIeee>(a, b), c));
+    const Signed low = std::min(Key(a), Key(b));
+    const Signed high = std::max(Key(a), Key(b));
+    const Float middle = FromKey(std::max(low, std::min(high, Key(c))));
     return IsNan(a) || IsNan(b) || IsNan(c) ? Min3<kIeee>(a, b, c) : middle;
   }
   static Float Minimum3(Float a, Float b, Float c) {
@@ -58,6 +58,15 @@ struct MinMax {
   }
 
  private:
+  using Signed = std::make_signed_t<Bits>;
+
+  // Numbers in their order, -0 below +0, as integers: the bits of negative ones are turned around.
+  static Signed Turn(Signed bits) {
+    return bits ^ static_cast<Signed>(static_cast<Bits>(bits >> (8 * sizeof(Bits) - 1)) >> 1);
+  }
+  static Signed Key(Float a) { return Turn(std::bit_cast<Signed>(a)); }
+  static Float FromKey(Signed key) { return std::bit_cast<Float>(Turn(key)); }
+
   template <bool kIeee>
   static Float Choose(Float a, Float b, Float number) {
     Float result = IsNan(a) ? b : (IsNan(b) ? a : number);

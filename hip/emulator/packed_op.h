@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "hip/emulator/half.h"
+#include "hip/emulator/half_rows.h"
 #include "hip/emulator/instruction.h"
 #include "hip/emulator/rounding.h"
 #include "hip/emulator/vector_op.h"
@@ -105,6 +106,54 @@ void PackedLoop(Wave& wave, const Instruction& inst, std::index_sequence<kIndex.
   if (!direct) CommitRows(wave, inst, 0, LaneType::kU32, WriteMask(wave, inst), result);
 }
 
+// One half of every lane of a source, as floats.
+template <bool kFlushIn>
+void TakeHalves(const uint32_t* words, ElementTake take, uint32_t out[kLanes]) {
+  for (int lane = 0; lane < kLanes; ++lane) {
+    uint32_t half = ((words[lane] >> take.shift) & 0xffffu) ^ take.sign;
+    if (kFlushIn) half = (half & 0x7c00u) == 0 ? half & 0x8000u : half;
+    out[lane] = half;
+  }
+  HalvesToFloats(out);
+}
+
+// As PackedLoop for operations on HalfValue: whole rows are converted.
+template <auto kOp, bool kFlushIn, bool kModifyOut, size_t... kIndex>
+void PackedHalfLoop(Wave& wave, const Instruction& inst, std::index_sequence<kIndex...>) {
+  LaneScratch scratch[sizeof...(kIndex)];
+  LaneScratch taken[sizeof...(kIndex)];
+  for (const size_t index : {kIndex...}) {
+    const int i = static_cast<int>(index);
+    const uint32_t* words = FetchRows(wave, inst, i, LaneType::kU32, scratch[index]).lo;
+    TakeHalves<kFlushIn>(words, TakeOf<Half>(inst, i, false), taken[index].lo);
+    TakeHalves<kFlushIn>(words, TakeOf<Half>(inst, i, true), taken[index].hi);
+  }
+  LaneScratch result;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    result.lo[lane] = std::bit_cast<uint32_t>(
+        kOp(HalfValue{std::bit_cast<float>(taken[kIndex].lo[lane])}...).value);
+  }
+  for (int lane = 0; lane < kLanes; ++lane) {
+    result.hi[lane] = std::bit_cast<uint32_t>(
+        kOp(HalfValue{std::bit_cast<float>(taken[kIndex].hi[lane])}...).value);
+  }
+  FloatsToHalves(result.lo);
+  FloatsToHalves(result.hi);
+  if constexpr (kModifyOut) {
+    const bool flush = !wave.mode.denormal_out_f16_f64();
+    for (uint32_t* row : {result.lo, result.hi}) {
+      for (int lane = 0; lane < kLanes; ++lane) {
+        Half half{static_cast<uint16_t>(row[lane])};
+        if (inst.mod.clamp) half = ClampHalf(half, wave.mode.dx10_clamp());
+        if (flush) half = FlushHalf(half);
+        row[lane] = half.bits;
+      }
+    }
+  }
+  for (int lane = 0; lane < kLanes; ++lane) result.lo[lane] |= result.hi[lane] << 16;
+  CommitRows(wave, inst, 0, LaneType::kU32, WriteMask(wave, inst), result);
+}
+
 // Row of a 64-bit source that one element reads: one of its two, negated and flushed where asked.
 template <typename T>
 const uint32_t* TakeRow(const Instruction& inst, const Mode& mode, int index, bool high,
@@ -143,20 +192,31 @@ void PackedF32Loop(Wave& wave, const Instruction& inst, std::index_sequence<kInd
 
 }  // namespace internal
 
-// 16-bit elements (Half, uint16_t, int16_t).
+// 16-bit elements (HalfValue, Half, uint16_t, int16_t).
 template <auto kOp>
 void PackedOp(Wave& wave, const Instruction& inst) {
   using Signature = internal::OpSignature<kOp>;
+  using Result = typename Signature::ResultType;
   constexpr auto kIndices = std::make_index_sequence<Signature::kArity>();
-  if constexpr (std::is_same_v<typename Signature::ResultType, Half>) {
+  const bool flush_in = !wave.mode.denormal_in_f16_f64();
+  const bool modify_out = !wave.mode.denormal_out_f16_f64() || inst.mod.clamp;
+  if constexpr (std::is_same_v<Result, HalfValue>) {
     const RoundingScope rounding(wave.mode, LaneType::kF16);
-    const bool flush_in = !wave.mode.denormal_in_f16_f64();
-    if (flush_in || !wave.mode.denormal_out_f16_f64() || inst.mod.clamp) {
-      flush_in ? internal::PackedLoop<kOp, true, true>(wave, inst, kIndices)
-               : internal::PackedLoop<kOp, false, true>(wave, inst, kIndices);
-      return;
+    if (flush_in) {
+      internal::PackedHalfLoop<kOp, true, true>(wave, inst, kIndices);
+    } else if (modify_out) {
+      internal::PackedHalfLoop<kOp, false, true>(wave, inst, kIndices);
+    } else {
+      internal::PackedHalfLoop<kOp, false, false>(wave, inst, kIndices);
     }
-    internal::PackedLoop<kOp, false, false>(wave, inst, kIndices);
+  } else if constexpr (std::is_same_v<Result, Half>) {
+    if (flush_in) {
+      internal::PackedLoop<kOp, true, true>(wave, inst, kIndices);
+    } else if (modify_out) {
+      internal::PackedLoop<kOp, false, true>(wave, inst, kIndices);
+    } else {
+      internal::PackedLoop<kOp, false, false>(wave, inst, kIndices);
+    }
   } else {
     internal::PackedLoop<kOp, false, false>(wave, inst, kIndices);
   }

@@ -110,7 +110,7 @@ void SetIndexBits(Wave& wave, uint32_t mask, uint32_t value) {
 void IndexOn(Wave& wave, const Instruction& inst) {
   wave.mode.bits |= kIndexEnable;
   SetIndexBits(wave, 0xff, wave.Read32(inst.src[0]));
-  SetIndexBits(wave, 0xf000, static_cast<uint32_t>(inst.imm) << 12);
+  SetIndexBits(wave, 0xf000, wave.Read32(inst.src[1]) << 12);
 }
 void IndexOff(Wave& wave, const Instruction& /*inst*/) { wave.mode.bits &= ~kIndexEnable; }
 void IndexSet(Wave& wave, const Instruction& inst) {

@@ -9,11 +9,11 @@
 // stochastically (narrow_formats.h).
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "formats/formats.h"
+#include "hip/emulator/float_parts.h"
 #include "hip/emulator/half.h"
 #include "hip/emulator/narrow_formats.h"
 #include "hip/emulator/wave.h"
@@ -40,7 +40,13 @@ struct WideBf16 {
   static constexpr int kBits = 16;
   static constexpr int kMantissa = 7;
   static double Value(uint32_t bits) { return double{std::bit_cast<float>(bits << 16)}; }
-  static uint32_t Encode(double value) { return Bf16::FromDouble(value).bits(); }
+  // The products that are encoded here, a narrow element times a power of two, are exact in float.
+  static uint32_t Encode(double value) {
+    const auto narrow = static_cast<float>(value);
+    const auto bits = std::bit_cast<uint32_t>(narrow);
+    const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    return narrow != narrow ? bits >> 16 | 0x40 : rounded;
+  }
 };
 
 // ---- one element ----
@@ -50,11 +56,11 @@ inline constexpr double kScaleNan = std::numeric_limits<double>::quiet_NaN();
 inline int ScaleField(uint32_t scale) { return static_cast<int>((scale >> 23) & 0xff); }
 inline double Multiplier(uint32_t scale) {
   const int field = ScaleField(scale);
-  return field == 255 ? kScaleNan : std::ldexp(1.0, field - 127);
+  return field == 255 ? kScaleNan : PowerOf2(field - 127);
 }
 inline double Divisor(uint32_t scale) {
   const int field = ScaleField(scale);
-  return field == 255 ? kScaleNan : std::ldexp(1.0, 127 - field);
+  return field == 255 ? kScaleNan : PowerOf2(127 - field);
 }
 
 template <class Narrow, class Wide>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 
 #include "hip/emulator/dispatch.h"
 #include "hip/emulator/families.h"
@@ -92,6 +93,34 @@ uint32_t Perm(uint32_t a, uint32_t b, uint32_t c) {
   return result;
 }
 
+// With the same selectors in all lanes, as compilers have them, each byte is one shift.
+void PermUniform(Wave& wave, const Instruction& inst) {
+  const uint32_t selectors = wave.Read32(inst.src[2]);
+  LaneScratch scratch[2];
+  const uint32_t* a = FetchRows(wave, inst, 0, LaneType::kU32, scratch[0]).lo;
+  const uint32_t* b = FetchRows(wave, inst, 1, LaneType::kU32, scratch[1]).lo;
+  LaneScratch result;
+  std::memset(result.lo, 0, sizeof(result.lo));
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t selector = (selectors >> (8 * i)) & 0xff;
+    if (selector < 8) {
+      const uint32_t* const source = selector < 4 ? b : a;
+      const uint32_t shift = 8 * (selector & 3);
+      for (int l = 0; l < kLanes; ++l) {
+        result.lo[l] |= ((source[l] >> shift) & 0xff) << (8 * i);
+      }
+    } else {
+      for (int l = 0; l < kLanes; ++l) {
+        result.lo[l] |= PermByte(uint64_t{a[l]} << 32 | b[l], selector) << (8 * i);
+      }
+    }
+  }
+  CommitRows(wave, inst, 0, LaneType::kU32, WriteMask(wave, inst), result);
+}
+void PermBytes(Wave& wave, const Instruction& inst) {
+  (inst.src[2].is_vector() ? VectorOp<Perm> : PermUniform)(wave, inst);
+}
+
 // ---- gfx950 ----
 
 // One step of a 32-bit Galois shift register with the polynomial 0xc5.
@@ -151,7 +180,7 @@ void RegisterVectorBits(Arch arch, HandlerTable& table) {
   table.Add("v_ffbh_u32", VectorOp<FirstHighU>);
   table.Add("v_ffbh_i32", VectorOp<FirstHighI>);
   table.Add("v_ffbl_b32", VectorOp<FirstLow>);
-  table.Add("v_perm_b32", VectorOp<Perm>);
+  table.Add("v_perm_b32", PermBytes);
   if (arch == Arch::kGfx950) {
     table.Add("v_prng_b32", VectorOp<RandomStep>);
     table.Add("v_bitop3_b32", VectorOp<BitOp3>);

@@ -11,6 +11,7 @@
 // Argument i of the function is source i of the instruction, read as the argument's type says:
 //   uint32_t, int32_t, float, uint64_t, int64_t, double   32 or 64 bits
 //   Half (f16 bits), uint16_t, int16_t                    the half that op_sel or SDWA names
+//   HalfValue                                             as Half, converted to and from float
 //   HalfBits, FloatBits, DoubleBits                       float modifiers, but denormals kept
 //   bool                                                  the lane's bit of a 64-bit scalar operand
 // After the sources a function may take `Mode` (the MODE register) and `const Instruction&`.
@@ -25,6 +26,7 @@
 #include <utility>
 
 #include "hip/emulator/half.h"
+#include "hip/emulator/half_rows.h"
 #include "hip/emulator/instruction.h"
 #include "hip/emulator/rounding.h"
 #include "hip/emulator/vector_operand.h"
@@ -59,6 +61,7 @@ inline constexpr LaneType kLaneType = [] {
   if constexpr (std::is_same_v<T, HalfBits>) return LaneType::kF16Bits;
   if constexpr (std::is_same_v<T, uint64_t> || std::is_same_v<T, int64_t>) return LaneType::kU64;
   if constexpr (std::is_same_v<T, Half>) return LaneType::kF16;
+  if constexpr (std::is_same_v<T, HalfValue>) return LaneType::kF16;
   if constexpr (std::is_same_v<T, uint16_t>) return LaneType::kU16;
   if constexpr (std::is_same_v<T, int16_t>) return LaneType::kI16;
   if constexpr (std::is_same_v<T, uint32_t> || std::is_same_v<T, int32_t>) return LaneType::kU32;
@@ -110,6 +113,11 @@ LaneRows Fetch(const Wave& wave, const Instruction& inst, int index, LaneScratch
     return {scratch.lo, nullptr};
   } else if constexpr (std::is_same_v<T, Mode> || std::is_same_v<T, const Instruction&>) {
     return {};
+  } else if constexpr (std::is_same_v<T, HalfValue>) {
+    // A row of halves is always in the scratch, because it is cut from words.
+    FetchRows(wave, inst, index, LaneType::kF16, scratch);
+    HalvesToFloats(scratch.lo);
+    return {scratch.lo, nullptr};
   } else {
     return FetchRows(wave, inst, index, kLaneType<T>, scratch);
   }
@@ -170,6 +178,7 @@ void VectorOp(Wave& wave, const Instruction& inst) {
   internal::ForAllLanes<kOp>(wave, inst, kIndices, [lo, hi](int lane, Result value) {
     internal::ToWords(value, lo, hi, lane);
   });
+  if constexpr (std::is_same_v<Result, HalfValue>) FloatsToHalves(lo);
   if (!direct) {
     CommitRows(wave, inst, 0, kType, WriteMask(wave, inst), scratch, kKeepsHigh);
   }

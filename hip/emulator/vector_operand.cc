@@ -62,19 +62,38 @@ void LoadOperand(const Wave& wave, const Operand& operand, bool wide, LaneScratc
   }
 }
 
-// Source 0 of DPP: each lane reads the lane its pattern names. An inactive or missing source lane
-// gives 0; whether such a lane is written at all is WriteMask's matter.
-void PermuteLanes(const Wave& wave, const Modifiers& mod, bool wide, LaneScratch& scratch) {
-  LaneScratch copy;
-  std::memcpy(copy.lo, scratch.lo, sizeof(copy.lo));
-  if (wide) std::memcpy(copy.hi, scratch.hi, sizeof(copy.hi));
-  const uint64_t exec = wave.exec();
+// row[l] = the value of the lane that lane l reads under the pattern; 0 where that one is inactive
+// or missing.
+void PermuteRow(const int8_t* lanes_from, const uint32_t* active, uint32_t* row) {
+  alignas(64) uint32_t sources[kLanes];
+  for (int l = 0; l < kLanes; ++l) sources[l] = row[l] & active[l];
   for (int l = 0; l < kLanes; ++l) {
-    const int from = mod.dpp_lanes_from[l];
-    const bool valid = from >= 0 && ((exec >> from) & 1) != 0;
-    scratch.lo[l] = valid ? copy.lo[from] : 0;
-    if (wide) scratch.hi[l] = valid ? copy.hi[from] : 0;
+    const int32_t from = lanes_from[l];
+    const auto missing = static_cast<uint32_t>(from >> 31);
+    row[l] = sources[from & (kLanes - 1)] & ~missing;
   }
+}
+
+// Source 0 of DPP. Whether a lane without a source is written at all is WriteMask's matter.
+void PermuteLanes(const Wave& wave, const Modifiers& mod, bool wide, LaneScratch& scratch) {
+  alignas(64) uint32_t active[kLanes];
+  ExpandMask(wave.exec(), active);
+  PermuteRow(mod.dpp_lanes_from, active, scratch.lo);
+  if (wide) PermuteRow(mod.dpp_lanes_from, active, scratch.hi);
+}
+
+// The lanes that DPP's row and bank masks let through: bit r of the first is row r of 16 lanes, bit
+// b of the second the b-th four lanes of each row.
+uint64_t DppMaskedLanes(const Modifiers& mod) {
+  uint64_t row = 0;
+  for (int bank = 0; bank < 4; ++bank) {
+    if (((mod.bank_mask >> bank) & 1) != 0) row |= uint64_t{0xf} << (4 * bank);
+  }
+  uint64_t lanes = 0;
+  for (int r = 0; r < 4; ++r) {
+    if (((mod.row_mask >> r) & 1) != 0) lanes |= row << (16 * r);
+  }
+  return lanes;
 }
 
 void SelectSdwa(SdwaSelect select, bool sign_extend, uint32_t* lo) {
@@ -233,18 +252,17 @@ LaneRows FetchRows(const Wave& wave, const Instruction& inst, int index, LaneTyp
 }
 
 uint64_t WriteMask(const Wave& wave, const Instruction& inst) {
-  uint64_t mask = wave.exec();
-  if (inst.encoding != Encoding::kDpp) return mask;
-  const Modifiers& mod = inst.mod;
-  const uint64_t exec = mask;
-  for (int l = 0; l < kLanes; ++l) {
-    const int from = mod.dpp_lanes_from[l];
-    const bool valid = mod.bound_ctrl || (from >= 0 && ((exec >> from) & 1) != 0);
-    const bool row = (mod.row_mask >> (l / 16)) & 1;
-    const bool bank = (mod.bank_mask >> (l % 16 / 4)) & 1;
-    if (!valid || !row || !bank) mask &= ~(uint64_t{1} << l);
-  }
-  return mask;
+  const uint64_t exec = wave.exec();
+  if (inst.encoding != Encoding::kDpp) return exec;
+  const uint64_t mask = exec & DppMaskedLanes(inst.mod);
+  if (inst.mod.bound_ctrl) return mask;
+  // Whose source lane is active: the mask itself under the pattern.
+  alignas(64) uint32_t active[kLanes];
+  alignas(64) uint32_t sources[kLanes];
+  ExpandMask(exec, active);
+  std::memcpy(sources, active, sizeof(sources));
+  PermuteRow(inst.mod.dpp_lanes_from, active, sources);
+  return mask & PackMask(sources);
 }
 
 bool WritesDirectly(const Wave& wave, const Instruction& inst, LaneType type) {

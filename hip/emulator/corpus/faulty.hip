@@ -71,9 +71,11 @@ extern "C" __global__ void MisalignedLds(const uint32_t* in, uint32_t* out) {
   __shared__ uint32_t local[128];
   local[threadIdx.x] = local[threadIdx.x + 64] = in[threadIdx.x];
   __syncthreads();
-  const uint32_t offset = in[threadIdx.x] + 4 * threadIdx.x + 4;
   uint64_t value;
-  asm volatile("ds_read_b64 %0, %1\ns_waitcnt lgkmcnt(0)" : "=v"(value) : "v"(offset) : "memory");
+  asm volatile("ds_read_b64 %0, %1\ns_waitcnt lgkmcnt(0)"
+               : "=v"(value)
+               : "v"((__attribute__((address_space(3))) uint32_t*)&local[threadIdx.x + 1])
+               : "memory");
   out[threadIdx.x] = static_cast<uint32_t>(value);
 }
 
