@@ -34,8 +34,7 @@ ReferenceOutput Output(const std::string& name, std::string_view layout, DType d
           std::nullopt};
 }
 
-ReferenceOutput Bf16Output(const std::string& name, const Tensor<Bf16, 2>& values,
-                           const Bytes& original) {
+ReferenceOutput Bf16Output(const std::string& name, const Tensor<Bf16, 2>& values) {
   Bytes halves(values.dimension(0), 2 * values.dimension(1));
   for (std::int64_t i = 0; i < values.size(); ++i) {
     halves.data()[2 * i] = static_cast<std::uint8_t>(values.data()[i].bits());
@@ -43,7 +42,6 @@ ReferenceOutput Bf16Output(const std::string& name, const Tensor<Bf16, 2>& value
   }
   ReferenceOutput output = Output(name, layout_tag::kPlain, DType::kBf16, halves);
   output.shape = {values.dimension(0), values.dimension(1)};
-  output.original.emplace(original.data(), original.data() + original.size());
   return output;
 }
 
@@ -113,7 +111,9 @@ class LinearReference {
         linear_.bytes, linear_.RowCodes(), no_blocks, reference::Checks::All());
     if (!processed.ok()) return processed.status();
     if (const auto* values = std::get_if<Tensor<Bf16, 2>>(&processed->weight)) {
-      return Plain(Bf16Output(weight_.name, *values, linear_.bytes), processed->codes);
+      ReferenceOutput output = Bf16Output(weight_.name, *values);
+      output.original.emplace(linear_.bytes.data(), linear_.bytes.data() + linear_.bytes.size());
+      return Plain(std::move(output), processed->codes);
     }
     return Plain(Output(weight_.name, layout_tag::kPlain, DType::kF8E4m3,
                         std::get<Bytes>(processed->weight)),
@@ -121,12 +121,14 @@ class LinearReference {
   }
 
   Outputs Flashmla() const {
+    if (weight_.flashmla == FlashmlaRole::kNone) {
+      return Plain(linear_.is_bf16
+                       ? Bf16Output(weight_.name, linear_.values)
+                       : Output(weight_.name, layout_tag::kPlain, DType::kF8E4m3, linear_.bytes),
+                   linear_.codes);
+    }
     if (linear_.is_bf16) {
       return absl::InvalidArgumentError("a dequantized weight has no FlashMLA layout");
-    }
-    if (weight_.flashmla == FlashmlaRole::kNone) {
-      return Plain(Output(weight_.name, layout_tag::kPlain, DType::kF8E4m3, linear_.bytes),
-                   linear_.codes);
     }
     const bool is_q = weight_.flashmla == FlashmlaRole::kQFused;
     if (is_q && weight_.head_dim < 1) return absl::InvalidArgumentError("no head_dim");
