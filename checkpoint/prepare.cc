@@ -177,8 +177,8 @@ class Preparer {
     const auto [rest, end] = std::mismatch(in.begin(), in.end(), out.begin(), out.end());
     // A path that ends with a slash has an empty last component.
     if (rest != in.end() && !rest->empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        request_.out, " lies in ", set_->directory(), ", the checkpoint that is read"));
+    return absl::InvalidArgumentError(absl::StrCat(request_.out, " lies in ", set_->directory(),
+                                                   ", the checkpoint that is read"));
   }
 
   // Files that do not belong would be read as part of the prepared checkpoint.

@@ -13,7 +13,8 @@
 namespace lanewise {
 namespace {
 
-// Dequantized BF16 with block and row codes, and codes of 128 x 128 that a rank's rows begin within.
+// Dequantized BF16 with block and row codes, and codes of 128 x 128 that a rank's rows begin
+// within.
 tools::CheckpointMaker DividingLinears() {
   tools::CheckpointMaker maker(20);
   maker.AddCodes("net.a.q_proj.weight_scale_inv", DType::kF8E8m0, {2, 5});
@@ -25,8 +26,8 @@ tools::CheckpointMaker DividingLinears() {
   return maker;
 }
 
-// Codes a row: of any rows; and of rows whose first rank's part happens to be of whole blocks, which
-// must not make it another form than the other ranks'. Columns that a rank has 128 and 96 of.
+// Codes a row: of any rows; and of rows whose first rank's part happens to be of whole blocks,
+// which must not make it another form than the other ranks'. Columns that a rank has 128 and 96 of.
 tools::CheckpointMaker DividingRowCodes() {
   tools::CheckpointMaker maker(21);
   maker.AddE4m3("net.a.q_proj.weight", 128, 256);
@@ -60,8 +61,8 @@ TEST_P(RanksTest, RestoreFromAllRanksIsTheIdentity) {
   const std::string out = directory.File("prepared"), back = directory.File("back");
   ASSERT_TRUE(GetParam().make().Write(in).ok());
   const std::string ranks = absl::StrCat(GetParam().ranks);
-  const Ran prepared = RunLanewise(
-      {"prepare", in, out, "--target", GetParam().target, "--tp", ranks, "--lossless"});
+  const Ran prepared =
+      RunLanewise({"prepare", in, out, "--target", GetParam().target, "--tp", ranks, "--lossless"});
   ASSERT_EQ(prepared.status, 0) << Text(prepared);
   std::vector<std::string> expected;
   for (int rank = 0; rank < GetParam().ranks; ++rank) {
@@ -82,8 +83,7 @@ TEST_P(RanksTest, RestoreFromAllRanksIsTheIdentity) {
   const Ran rank = RunLanewise({"prepare", in, single, "--target", GetParam().target, "--tp", ranks,
                                 "--rank", "1", "--lossless"});
   ASSERT_EQ(rank.status, 0) << Text(rank);
-  EXPECT_EQ(Tree(single),
-            (std::vector<std::string>{"rank-1/", "rank-1/model.safetensors"}));
+  EXPECT_EQ(Tree(single), (std::vector<std::string>{"rank-1/", "rank-1/model.safetensors"}));
   EXPECT_TRUE(ReadAll(single + "/rank-1/model.safetensors") ==
               ReadAll(out + "/rank-1/model.safetensors"));
 
@@ -95,20 +95,19 @@ TEST_P(RanksTest, RestoreFromAllRanksIsTheIdentity) {
   EXPECT_FALSE(std::filesystem::exists(back)) << Text(refused);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, RanksTest,
-    testing::Values(Case{"deepseek_v4", DividingDeepseek, "gfx942", 2},
-                    Case{"deepseek_v4", DividingDeepseek, "gfx950", 2},
-                    Case{"deepseek_v4", DividingDeepseek, "flashmla", 4},
-                    Case{"deepseek_v4", DividingDeepseek, "gfx942", 4},
-                    Case{"gpt_oss", DividingGptOss, "gfx942", 4},
-                    Case{"gpt_oss", DividingGptOss, "gfx950", 4},
-                    Case{"dequantized", DividingLinears, "gfx942", 2},
-                    Case{"dequantized", DividingLinears, "gfx950", 2},
-                    Case{"dequantized", DividingLinears, "flashmla", 2},
-                    Case{"rows", DividingRowCodes, "gfx950", 4},
-                    Case{"rows", DividingRowCodes, "flashmla", 4}),
-    CaseName);
+INSTANTIATE_TEST_SUITE_P(All, RanksTest,
+                         testing::Values(Case{"deepseek_v4", DividingDeepseek, "gfx942", 2},
+                                         Case{"deepseek_v4", DividingDeepseek, "gfx950", 2},
+                                         Case{"deepseek_v4", DividingDeepseek, "flashmla", 4},
+                                         Case{"deepseek_v4", DividingDeepseek, "gfx942", 4},
+                                         Case{"gpt_oss", DividingGptOss, "gfx942", 4},
+                                         Case{"gpt_oss", DividingGptOss, "gfx950", 4},
+                                         Case{"dequantized", DividingLinears, "gfx942", 2},
+                                         Case{"dequantized", DividingLinears, "gfx950", 2},
+                                         Case{"dequantized", DividingLinears, "flashmla", 2},
+                                         Case{"rows", DividingRowCodes, "gfx950", 4},
+                                         Case{"rows", DividingRowCodes, "flashmla", 4}),
+                         CaseName);
 
 TEST(RanksTest, SizesThatDoNotDivideAreRefused) {
   const TestDirectory directory;

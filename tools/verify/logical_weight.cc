@@ -114,18 +114,17 @@ absl::StatusOr<LogicalLinear> ReadLinear(const MatchedWeight& weight, const Tens
   linear.is_bf16 = weight.dtype == DType::kBf16;
   linear.has_row_codes = weight.code_rows == 1;
   if (columns.count % 32 != 0 || (!linear.has_row_codes && rows.count % 32 != 0)) {
-    return absl::InvalidArgumentError(absl::StrCat("a part of [", rows.count, ", ", columns.count,
-                                                   "] is not of whole blocks"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a part of [", rows.count, ", ", columns.count, "] is not of whole blocks"));
   }
   const auto stored = BytesOf(set, weight.parts[0].weight);
   if (linear.is_bf16) {
-    const Bytes halves =
-        Cut(stored, 2 * weight.k, rows, {2 * columns.begin, 2 * columns.count});
+    const Bytes halves = Cut(stored, 2 * weight.k, rows, {2 * columns.begin, 2 * columns.count});
     linear.values = Tensor<Bf16, 2>(rows.count, columns.count);
     for (std::int64_t row = 0; row < rows.count; ++row) {
       for (std::int64_t column = 0; column < columns.count; ++column) {
-        linear.values(row, column) = Bf16::FromBits(static_cast<std::uint16_t>(
-            halves(row, 2 * column) | halves(row, 2 * column + 1) << 8));
+        linear.values(row, column) = Bf16::FromBits(
+            static_cast<std::uint16_t>(halves(row, 2 * column) | halves(row, 2 * column + 1) << 8));
       }
     }
   } else {
@@ -161,7 +160,7 @@ LogicalExpert ReadExpert(const MatchedWeight& weight, const TensorSet& set, cons
                          std::int64_t expert) {
   const bool gate_up = weight.projection == Projection::kGateUp;
   // `elements` of K in a byte.
-  const auto read = [&](std::string WeightPart::*name, std::int64_t elements) {
+  const auto read = [&](std::string WeightPart::* name, std::int64_t elements) {
     const std::int64_t stored_width = weight.k / elements;
     const std::int64_t begin = gate_up ? 0 : part.first_inter / elements;
     const std::int64_t width = gate_up ? stored_width : part.inter / elements;

@@ -79,9 +79,8 @@ class LinearReference {
     if (!blocks.ok()) return blocks.status();
     const absl::StatusOr<Bytes> bytes = OcpBytes(*blocks);
     if (!bytes.ok()) return bytes.status();
-    const auto copy =
-        reference::gfx942::DenseCopy(*bytes, *blocks, reference::gfx942::ChunkOrder::kNatural,
-                                     reference::Checks::All());
+    const auto copy = reference::gfx942::DenseCopy(
+        *bytes, *blocks, reference::gfx942::ChunkOrder::kNatural, reference::Checks::All());
     if (!copy.ok()) return copy.status();
     std::vector<ReferenceOutput> outputs = {
         Output(weight_.name, layout_tag::kGfx942Dense, DType::kU8, copy->bytes),
@@ -99,7 +98,8 @@ class LinearReference {
     const bool no_blocks = options_.batch_invariant || !linear_.folds;
     if (linear_.is_bf16) {
       if (no_blocks) {
-        return absl::InvalidArgumentError("a dequantized weight is taken back for block codes only");
+        return absl::InvalidArgumentError(
+            "a dequantized weight is taken back for block codes only");
       }
       const absl::StatusOr<Bytes> blocks = linear_.BlockCodes();
       if (!blocks.ok()) return blocks.status();
@@ -107,8 +107,8 @@ class LinearReference {
       if (!bytes.ok()) return bytes.status();
       return Plain(Output(weight_.name, layout_tag::kPlain, DType::kF8E4m3, *bytes), *blocks);
     }
-    const auto processed = reference::gfx950::ProcessLinear(
-        linear_.bytes, linear_.RowCodes(), no_blocks, reference::Checks::All());
+    const auto processed = reference::gfx950::ProcessLinear(linear_.bytes, linear_.RowCodes(),
+                                                            no_blocks, reference::Checks::All());
     if (!processed.ok()) return processed.status();
     if (const auto* values = std::get_if<Tensor<Bf16, 2>>(&processed->weight)) {
       ReferenceOutput output = Bf16Output(weight_.name, *values);

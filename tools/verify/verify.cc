@@ -36,10 +36,9 @@ void VerifyAlone(const PreparedCheckpoint& prepared, int threads, const Progress
     done += tensor.info->byte_count();
     if (progress) progress(done, prepared.set().total_bytes());
   };
-  ParallelFor(std::ssize(tensors), threads,
-              [&](std::int64_t begin, std::int64_t end, int) {
-                for (std::int64_t i = begin; i < end; ++i) check(static_cast<std::size_t>(i));
-              });
+  ParallelFor(std::ssize(tensors), threads, [&](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t i = begin; i < end; ++i) check(static_cast<std::size_t>(i));
+  });
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (!problems[i].empty()) {
       report->problems.push_back(std::move(problems[i]));
@@ -70,8 +69,7 @@ absl::StatusOr<VerifyReport> VerifyPrepared(const VerifyRequest& request,
     const std::size_t before = report.problems.size();
     VerifyAlone(*prepared, request.threads, progress, &report);
     if (source != nullptr) {
-      absl::Status status =
-          VerifyAgainst(*prepared, *source, request.threads, progress, &report);
+      absl::Status status = VerifyAgainst(*prepared, *source, request.threads, progress, &report);
       if (!status.ok()) return status;
       report.source_tensors = std::ssize(source->tensors());
     }
