@@ -41,8 +41,8 @@ class Comparison {
     const auto& metadata = shard.file.metadata();
     const auto found = metadata.find(std::string(key));
     if (found != metadata.end()) return found->second;
-    return absl::FailedPreconditionError(absl::StrCat(
-        shard.file.path(), " has no ", AbslView(key), ": it was not written by lanewise prepare"));
+    return absl::FailedPreconditionError(absl::StrCat(shard.file.path(), " has no ", AbslView(key),
+                                                      ": it was not written by lanewise prepare"));
   }
 
   absl::Status PlanAgain() {
@@ -115,7 +115,8 @@ class Comparison {
     const absl::StatusOr<std::vector<ReferenceOutput>> outputs =
         ReferenceOutputs(weight, source_, options_);
     if (!outputs.ok()) {
-      Problem(absl::StrCat(weight.name, ": the reference refuses it: ", outputs.status().message()));
+      Problem(
+          absl::StrCat(weight.name, ": the reference refuses it: ", outputs.status().message()));
       return 0;
     }
     std::int64_t bytes = 0;
@@ -167,7 +168,8 @@ class Comparison {
     return PreparedTensorJson(what).value_or("not UTF-8");
   }
 
-  void CompareExtra(const std::string& name, const std::optional<std::vector<std::uint8_t>>& bytes) {
+  void CompareExtra(const std::string& name,
+                    const std::optional<std::vector<std::uint8_t>>& bytes) {
     if (!bytes || !lossless_) return;
     Explain(name);
     const TensorSet::Tensor* stored = prepared_.set().Find(name);
@@ -208,9 +210,8 @@ class Comparison {
     for (const TensorSet::Shard& shard : source_.shards()) {
       const auto found = kept.find(shard.name);
       // One file may have been renamed.
-      const PreparedSource* of = found != kept.end()      ? found->second
-                                 : prepared_.sources().size() == 1 &&
-                                         source_.shards().size() == 1
+      const PreparedSource* of = found != kept.end() ? found->second
+                                 : prepared_.sources().size() == 1 && source_.shards().size() == 1
                                      ? &prepared_.sources()[0]
                                      : nullptr;
       if (of == nullptr) {
