@@ -147,6 +147,31 @@ TEST_P(ShardedTest, DirectoryWithIndex) {
   EXPECT_EQ(inspected.status, 0) << Text(inspected);
 }
 
+// Where every file is read, whatever it holds: one whose tensors are all fused into other files'.
+TEST_P(ShardedTest, DirectoryWithoutIndexInTwoRanks) {
+  const TestDirectory directory;
+  const std::string in = directory.File("model"), out = directory.File("prepared"),
+                    back = directory.File("back");
+  std::filesystem::create_directory(in);
+  ASSERT_TRUE(DividingDeepseek().WriteSharded(in, 4).ok());
+  std::filesystem::remove(in + "/model.safetensors.index.json");
+  const std::vector<std::string> files = Tree(in);
+  ASSERT_EQ(files.size(), 4u);
+  const Ran prepared =
+      RunLanewise({"prepare", in, out, "--target", GetParam(), "--tp", "2", "--lossless"});
+  ASSERT_EQ(prepared.status, 0) << Text(prepared);
+  EXPECT_EQ(Tree(out + "/rank-0"), files);
+  EXPECT_EQ(Tree(out + "/rank-1"), files);
+  const Ran verified = RunLanewise({"verify", out, "--against", in});
+  ASSERT_EQ(verified.status, 0) << Text(verified);
+  const Ran restored = RunLanewise({"restore", out, back});
+  ASSERT_EQ(restored.status, 0) << Text(restored);
+  EXPECT_EQ(Tree(back), files);
+  for (const std::string& file : files) {
+    EXPECT_TRUE(ReadAll(in + "/" + file) == ReadAll(back + "/" + file)) << file;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, ShardedTest, testing::Values("gfx942", "gfx950", "flashmla"),
                          [](const auto& info) { return std::string(info.param); });
 

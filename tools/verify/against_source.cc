@@ -1,6 +1,7 @@
 #include "tools/verify/against_source.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <set>
@@ -79,6 +80,7 @@ class Comparison {
 
   // Copies first, then weight by weight, each on one thread: its memory is several times its size.
   void Compare(int threads, const Progress& progress) {
+    const std::size_t before = report_.problems.size();
     std::int64_t done = 0, total = prepared_.set().total_bytes();
     const auto advance = [&](std::int64_t bytes) {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -97,6 +99,10 @@ class Comparison {
     ParallelFor(std::ssize(weights), threads, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) advance(CompareWeight(weights[i]));
     });
+    if (progress) progress(total, total);  // also where something is missing
+    // Whichever thread met them.
+    std::sort(report_.problems.begin() + static_cast<std::ptrdiff_t>(before),
+              report_.problems.end());
   }
 
   bool IsPlanned(const std::string& name) const {
