@@ -12,7 +12,8 @@
 //          void RegisterFAMILY(Arch arch, HandlerTable& table);
 //      declared in families.h, called in families.cc, and a cc_library of its own in BUILD.
 //   2. Write each operation as a small function of one lane's values and register it through the
-//      templates of vector_op.h (lanes in parallel) or scalar_op.h:
+//      templates of vector_op.h (lanes in parallel), packed_op.h (two elements a lane) or
+//      scalar_op.h:
 //          float AddF32(float a, float b) { return a + b; }
 //          table.Add("v_add_f32", VectorOp<AddF32>);
 //      Operand fetch, source and destination modifiers, SDWA, DPP, EXEC and denormal modes are the
@@ -53,8 +54,8 @@ class HandlerTable {
 // The table of a chip, made on first use.
 const HandlerTable& HandlersFor(Arch arch);
 
-// An instruction's mnemonic without encoding suffix and what follows a blank: "v_add_f32_e32 " gives
-// "v_add_f32".
+// An instruction's mnemonic without encoding suffix and what follows a blank: "v_add_f32_e32 "
+// gives "v_add_f32".
 std::string_view BaseMnemonic(std::string_view mnemonic);
 
 }  // namespace lanewise::emulator

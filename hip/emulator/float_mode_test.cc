@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <string>
 
 #include "hip/emulator/instruction_fixture.h"
 
@@ -79,19 +80,32 @@ TEST_P(FloatModeTest, OutputModifiers) {
     Set64(2, lane, std::bit_cast<uint64_t>(static_cast<double>(lane) / 16.0 - 1.0));
   }
   SetF32(1, 7, std::nanf(""));
-  Run("v_add_f32_e64 v0, v1, 0 clamp\n"
+  const std::string kText =
+      "v_add_f32_e64 v0, v1, 0 clamp\n"
       "v_add_f32_e64 v8, v1, 0 clamp mul:4\n"
       "v_add_f64 v[10:11], v[2:3], 0 div:2\n"
-      "v_add_f64 v[16:17], v[2:3], 0 clamp");
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const double value = lane / 16.0 - 1.0;
-    const auto clamp = [](double x) { return std::min(1.0, std::max(0.0, x)); };
-    ASSERT_EQ(F32(0, lane), lane == 7 ? 0.0 : clamp(value)) << lane;
-    ASSERT_EQ(F32(8, lane), lane == 7 ? 0.0 : clamp(4 * value)) << lane;
-    ASSERT_EQ(std::bit_cast<double>(Get64(10, lane)), value / 2) << lane;
-    ASSERT_EQ(std::bit_cast<double>(Get64(16, lane)), clamp(value)) << lane;
+      "v_add_f64 v[16:17], v[2:3], 0 clamp";
+  // Multiplication works outside of IEEE mode and where denormal results are flushed, only.
+  for (const uint32_t mode : {0x3f0u, 0x300u, 0x1f0u, 0x100u}) {
+    wave_->mode.bits = mode;
+    const bool multiplies = mode == 0x100;
+    Run(kText);
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const double value = lane / 16.0 - 1.0;
+      const auto clamp = [](double x) { return std::min(1.0, std::max(0.0, x)); };
+      const double four = multiplies ? 4 : 1;
+      ASSERT_EQ(F32(0, lane), lane == 7 ? 0.0 : clamp(value)) << lane;
+      ASSERT_EQ(F32(8, lane), lane == 7 ? 0.0 : clamp(four * value)) << lane << " mode " << mode;
+      ASSERT_EQ(std::bit_cast<double>(Get64(10, lane)), multiplies ? value / 2 : value) << lane;
+      ASSERT_EQ(std::bit_cast<double>(Get64(16, lane)), clamp(value)) << lane;
+    }
   }
-  wave_->mode.bits &= ~0x100u;  // without DX10_CLAMP a NaN stays
+  // -0 becomes +0 where there is a multiplication.
+  SetF32(1, 0, -0.0f);
+  Run("v_add_f32_e64 v0, v1, v1 mul:2\nv_add_f32_e64 v8, v1, v1");
+  EXPECT_EQ(Get(0, 0), 0u);
+  EXPECT_EQ(Get(8, 0), 0x80000000u);
+  wave_->mode.bits = 0x2f0;  // without DX10_CLAMP a NaN stays
   Run("v_add_f32_e64 v0, v1, 0 clamp");
   EXPECT_TRUE(std::isnan(F32(0, 7)));
 }

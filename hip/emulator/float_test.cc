@@ -67,9 +67,9 @@ TEST_P(FloatTest, SingleArithmetic) {
     SetF32(1, lane, 3);
     SetF32(4, lane, 0.25f);
   }
-  Run("v_fmac_f32 v0, v1, v4\nv_fmac_f32_e64 v0, -v1, v4 mul:2");
+  Run("v_fmac_f32 v0, v1, v4\nv_fmac_f32_e64 v0, -v1, v4\nv_fmac_f32_e64 v0, |v1|, v4");
   for (int lane = 0; lane < kLanes; ++lane) {
-    ASSERT_EQ(F32(0, lane), 2 * static_cast<float>(lane));
+    ASSERT_EQ(F32(0, lane), 0.75f + static_cast<float>(lane));
   }
 }
 

@@ -139,15 +139,25 @@ void NarrowTo16(LaneType type, bool high, uint32_t* lo) {
   }
 }
 
+// Output modifiers are not IEEE's: the hardware ignores them in IEEE mode and where results may be
+// denormal, and makes -0 a +0.
+bool MultipliesOutput(const Mode& mode, LaneType type) {
+  return !mode.ieee() && FlushesOutput(mode, type);
+}
+
 template <typename Float, typename Get, typename Put>
-void ApplyOutputModifiers(const Modifiers& mod, bool nan_to_zero, Get get, Put put) {
-  const Float factor = mod.omod == 1 ? 2 : mod.omod == 2 ? 4 : mod.omod == 3 ? Float(0.5) : 1;
+void ApplyOutputModifiers(const Mode& mode, const Modifiers& mod, LaneType type, Get get, Put put) {
+  const int omod = MultipliesOutput(mode, type) ? mod.omod : 0;
+  const Float factor = omod == 1 ? 2 : omod == 2 ? 4 : Float(0.5);
   for (int l = 0; l < kLanes; ++l) {
     Float value = get(l);
-    if (mod.omod != 0) value *= factor;
+    if (omod != 0) {
+      value *= factor;
+      if (value == 0) value = 0;
+    }
     if (mod.clamp) {
       if (std::isnan(value)) {
-        if (nan_to_zero) value = 0;
+        if (mode.dx10_clamp()) value = 0;
       } else {
         value = value > 0 ? (value < 1 ? value : Float(1)) : Float(0);
       }
@@ -157,14 +167,13 @@ void ApplyOutputModifiers(const Modifiers& mod, bool nan_to_zero, Get get, Put p
 }
 
 void ModifyOutput(const Wave& wave, const Modifiers& mod, LaneType type, LaneScratch& r) {
-  const bool nan_to_zero = wave.mode.dx10_clamp();
   if (type == LaneType::kF32) {
     ApplyOutputModifiers<float>(
-        mod, nan_to_zero, [&](int l) { return std::bit_cast<float>(r.lo[l]); },
+        wave.mode, mod, type, [&](int l) { return std::bit_cast<float>(r.lo[l]); },
         [&](int l, float v) { r.lo[l] = std::bit_cast<uint32_t>(v); });
   } else if (type == LaneType::kF64) {
     ApplyOutputModifiers<double>(
-        mod, nan_to_zero,
+        wave.mode, mod, type,
         [&](int l) {
           return std::bit_cast<double>(static_cast<uint64_t>(r.hi[l]) << 32 | r.lo[l]);
         },
@@ -176,7 +185,7 @@ void ModifyOutput(const Wave& wave, const Modifiers& mod, LaneType type, LaneScr
   } else if (type == LaneType::kF16) {
     // Exact in float: a half times 4 is far from float's limits, and the way back rounds once.
     ApplyOutputModifiers<float>(
-        mod, nan_to_zero,
+        wave.mode, mod, type,
         [&](int l) {
           return static_cast<float>(std::bit_cast<_Float16>(static_cast<uint16_t>(r.lo[l])));
         },
