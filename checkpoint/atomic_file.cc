@@ -27,6 +27,13 @@ std::string DirectoryOf(const std::string& path) {
 // One call moves at most this much; Linux would stop at 2^31 - 4096 anyway.
 constexpr size_t kMostPerCall = size_t{1} << 30;
 
+// A name beside `path` that is surely free.
+std::string TemporaryName(const std::string& path) {
+  std::random_device random;
+  const uint64_t draw = uint64_t{random()} << 32 | random();
+  return absl::StrCat(DirectoryOf(path), "/", absl::StrFormat(".lanewise-%016x.tmp", draw));
+}
+
 }  // namespace
 
 absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& path, int64_t size) {
@@ -38,11 +45,9 @@ absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& path, int64_t s
   }
   AtomicFile file;
   file.path_ = path;
-  std::random_device random;
+  file.fd_ = open(DirectoryOf(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
   for (int attempt = 0; file.fd_ < 0; ++attempt) {
-    const uint64_t draw = uint64_t{random()} << 32 | random();
-    const std::string name =
-        absl::StrCat(DirectoryOf(path), "/", absl::StrFormat(".lanewise-%016x.tmp", draw));
+    const std::string name = TemporaryName(path);
     file.fd_ = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file.fd_ >= 0) {
       file.temporary_path_ = name;
@@ -77,7 +82,7 @@ AtomicFile::~AtomicFile() { Discard(); }
 void AtomicFile::Discard() {
   if (fd_ < 0) return;
   close(std::exchange(fd_, -1));
-  unlink(temporary_path_.c_str());
+  if (!temporary_path_.empty()) unlink(temporary_path_.c_str());
 }
 
 absl::Status AtomicFile::Write(int64_t offset, std::span<const uint8_t> bytes) {
@@ -110,13 +115,31 @@ absl::Status AtomicFile::Read(int64_t offset, std::span<uint8_t> bytes) const {
   return absl::OkStatus();
 }
 
-absl::Status AtomicFile::Commit() {
-  if (fd_ < 0) return absl::FailedPreconditionError(absl::StrCat(path_, ": is already complete"));
-  if (fsync(fd_) != 0) return SystemError(errno, absl::StrCat(path_, ": cannot flush to disk"));
+absl::Status AtomicFile::Name() {
+  if (temporary_path_.empty()) {
+    const std::string self = absl::StrCat("/proc/self/fd/", fd_);
+    const auto link_to = [&](const std::string& name) {
+      return linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    };
+    if (link_to(path_)) return absl::OkStatus();
+    // What is there already can only be replaced by a file with a name.
+    const std::string name = TemporaryName(path_);
+    if (errno != EEXIST || !link_to(name)) {
+      return SystemError(errno, absl::StrCat(path_, ": cannot give the complete file this name"));
+    }
+    temporary_path_ = name;
+  }
   if (rename(temporary_path_.c_str(), path_.c_str()) != 0) {
     return SystemError(errno,
                        absl::StrCat(path_, ": cannot rename the complete file to this name"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status AtomicFile::Commit() {
+  if (fd_ < 0) return absl::FailedPreconditionError(absl::StrCat(path_, ": is already complete"));
+  if (fsync(fd_) != 0) return SystemError(errno, absl::StrCat(path_, ": cannot flush to disk"));
+  if (absl::Status status = Name(); !status.ok()) return status;
   close(std::exchange(fd_, -1));
   const int directory = open(DirectoryOf(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) {

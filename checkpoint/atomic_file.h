@@ -17,28 +17,32 @@ namespace lanewise {
 // bytes.
 class AtomicFile {
  public:
-  // A temporary file of `size` zero bytes in `path`'s directory, with its room on disk reserved
-  // where the file system can. Refuses a `path` that is there and not an ordinary file.
+  // A file of `size` zero bytes in `path`'s directory, with its room on disk reserved where the
+  // file system can. It has no name until Commit, so that nothing stays behind however the process
+  // ends; where the file system knows no such files, it has a temporary one. Refuses a `path` that
+  // is there and not an ordinary file.
   static absl::StatusOr<AtomicFile> Create(const std::string& path, int64_t size);
 
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&& other) noexcept;
-  ~AtomicFile();  // removes the temporary file unless Commit succeeded
+  ~AtomicFile();  // the file is gone unless Commit succeeded
 
   const std::string& path() const { return path_; }
 
   absl::Status Write(int64_t offset, std::span<const uint8_t> bytes);
   absl::Status Read(int64_t offset, std::span<uint8_t> bytes) const;
 
-  // Flushes the file, renames it to path(), replacing what was there, and flushes the directory.
+  // Flushes the file, gives it the name path(), replacing what was there, and flushes the
+  // directory.
   absl::Status Commit();
 
  private:
   AtomicFile() = default;
   void Discard();
+  absl::Status Name();
 
   std::string path_;
-  std::string temporary_path_;
+  std::string temporary_path_;  // empty: the file has no name
   int fd_ = -1;
 };
 

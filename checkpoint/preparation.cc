@@ -28,12 +28,10 @@ class OutputsInOrder {
     for (const std::string& source : output.tensor.what.from) {
       first = std::min(first, position_.at(source));
     }
-    outputs_.emplace_back(first, std::move(output));
+    outputs_.emplace(first, std::move(output));
   }
 
   std::vector<OutputTensor> Take() {
-    std::stable_sort(outputs_.begin(), outputs_.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<OutputTensor> result;
     for (auto& [position, output] : outputs_) result.push_back(std::move(output));
     return result;
@@ -41,7 +39,7 @@ class OutputsInOrder {
 
  private:
   std::map<std::string_view, std::size_t> position_;
-  std::vector<std::pair<std::size_t, OutputTensor>> outputs_;
+  std::multimap<std::size_t, OutputTensor> outputs_;  // by the position of the first source
 };
 
 std::vector<std::string> TensorsOf(const MatchedWeight& weight) {

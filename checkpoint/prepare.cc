@@ -58,8 +58,8 @@ class Preparer {
     if (status.ok()) status = ChooseRecipe();
     if (status.ok()) status = PlanRanks();
     if (!status.ok()) return status;
-    if (request_.dry_run) return std::move(report_);
     status = CheckPlaces();
+    if (status.ok() && request_.dry_run) return std::move(report_);
     if (status.ok()) status = Write();
     if (!status.ok()) {
       files_.clear();  // removes the temporary files
@@ -112,6 +112,10 @@ class Preparer {
 
   absl::Status PlanRanks() {
     const RecipeMatch match = MatchRecipe(recipe_, specs_);
+    if (match.weights.empty() && match.refused.empty() && recipe_.name != "none") {
+      report_.notes.push_back(
+          absl::StrCat("recipe ", recipe_.name, " matches no tensor here: all of them are copied"));
+    }
     if (request_.rank && (*request_.rank < 0 || *request_.rank >= request_.options.ranks)) {
       return absl::InvalidArgumentError(
           absl::StrCat("rank ", *request_.rank, " of ", request_.options.ranks, " ranks"));
@@ -161,11 +165,25 @@ class Preparer {
         }
         files_.emplace_back(r, std::move(file));
       }
+      if (!is_file && OneFile() && !set_->shards()[0].name.ends_with(".safetensors")) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            request_.in, ": a file in a directory of ranks has to end in .safetensors"));
+      }
       if (!is_file && !request_.overwrite) {
         if (absl::Status status = CheckNoOtherCheckpoint(out); !status.ok()) return status;
       }
     }
-    return absl::OkStatus();
+    return CheckNoOtherRanks();
+  }
+
+  // Ranks of an earlier run with more of them would be read as part of this one.
+  absl::Status CheckNoOtherRanks() const {
+    if (request_.options.ranks == 1) return absl::OkStatus();
+    std::error_code error;
+    const std::string next = RankDirectory(request_.out, request_.options.ranks, 2);
+    if (!fs::exists(next, error)) return absl::OkStatus();
+    return absl::AlreadyExistsError(absl::StrCat(next, " exists, but there will be ",
+                                                 request_.options.ranks, " ranks: remove it"));
   }
 
   // Nothing is written into a checkpoint's own directory.
@@ -177,8 +195,8 @@ class Preparer {
     const auto [rest, end] = std::mismatch(in.begin(), in.end(), out.begin(), out.end());
     // A path that ends with a slash has an empty last component.
     if (rest != in.end() && !rest->empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        request_.out, " lies in ", set_->directory(), ", the checkpoint that is read"));
+    return absl::InvalidArgumentError(absl::StrCat(request_.out, " lies in ", set_->directory(),
+                                                   ", the checkpoint that is read"));
   }
 
   // Files that do not belong would be read as part of the prepared checkpoint.
@@ -215,11 +233,38 @@ class Preparer {
     return sources;
   }
 
-  // Deals a rank's outputs to its files: each to the file of its first source.
+  std::size_t ShardOf(const std::string& source) const { return set_->Find(source)->shard; }
+
+  // The file of each output: that of its first source. An index cannot name a file without tensors,
+  // so a file that is left with none gets an output that has some source in it, where there is one
+  // to spare.
+  std::vector<std::size_t> ShardsOf(const std::vector<OutputTensor>& outputs) const {
+    std::vector<std::size_t> shard_of;
+    std::vector<std::int64_t> count(set_->shards().size(), 0);
+    for (const OutputTensor& output : outputs) {
+      shard_of.push_back(ShardOf(output.tensor.what.from[0]));
+      ++count[shard_of.back()];
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      for (const std::string& source : outputs[i].tensor.what.from) {
+        const std::size_t shard = ShardOf(source);
+        if (count[shard] > 0 || count[shard_of[i]] < 2) continue;
+        --count[shard_of[i]];
+        ++count[shard];
+        shard_of[i] = shard;
+      }
+    }
+    return shard_of;
+  }
+
+  // Deals a rank's outputs to its files.
   absl::Status Deal() {
     for (auto& [r, file] : files_) {
-      for (const OutputTensor& output : report_.ranks[r].preparation.outputs) {
-        if (set_->Find(output.tensor.what.from[0])->shard != file.shard) continue;
+      const std::vector<OutputTensor>& outputs = report_.ranks[r].preparation.outputs;
+      const std::vector<std::size_t> shard_of = ShardsOf(outputs);
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const OutputTensor& output = outputs[i];
+        if (shard_of[i] != file.shard) continue;
         file.outputs.push_back(&output);
         if (request_.lossless && !output.verbatim) AddExtras(output, &file);
       }
@@ -262,7 +307,6 @@ class Preparer {
 
   absl::Status Write() {
     if (absl::Status status = Deal(); !status.ok()) return status;
-    std::map<std::size_t, std::string> digests;
     for (auto& [r, file] : files_) {
       if (absl::Status status = Begin(r, &file); !status.ok()) return status;
     }
@@ -275,10 +319,13 @@ class Preparer {
         absl::Status status = WriteExtra(i, &file, &report_.ranks[r]);
         if (!status.ok()) return Annotated(status, file.extras[i].tensor.stored.name);
       }
-      std::string& digest = digests[file.shard];
-      if (digest.empty()) digest = DigestHex(set_->shards()[file.shard].file.file_bytes());
-      if (absl::Status status = file.writer->SetSourceDigest(0, digest); !status.ok()) {
-        return status;
+    }
+    for (std::size_t s = 0; s < set_->shards().size(); ++s) {
+      const std::string digest = DigestHex(set_->shards()[s].file.file_bytes());
+      for (auto& [r, file] : files_) {
+        if (absl::Status status = file.writer->SetSourceDigest(s, digest); !status.ok()) {
+          return status;
+        }
       }
     }
     if (absl::Status status = set_->CheckUnchanged(); !status.ok()) return status;
@@ -293,7 +340,10 @@ class Preparer {
     PreparedWriter::About about;
     about.target = std::string(TargetName(request_.options.target));
     about.recipe = recipe_.name;
-    about.sources = {{file->name, source.file_size(), ""}};
+    // All of them, in every file: a file that is missing is missed.
+    for (const TensorSet::Shard& shard : set_->shards()) {
+      about.sources.push_back({shard.name, shard.file.file_size(), ""});
+    }
     about.more = source.metadata();
     const auto header = source.file_bytes().subspan(8, source.data_begin() - 8);
     about.more[std::string(kSourceHeaderKey)].assign(header.begin(), header.end());
@@ -382,6 +432,12 @@ class Preparer {
   }
 
   absl::Status Finish() {
+    std::error_code error;
+    for (const auto& [r, file] : files_) {
+      if (!request_.overwrite && fs::exists(file.path, error)) {
+        return absl::AlreadyExistsError(absl::StrCat(file.path, " has appeared meanwhile"));
+      }
+    }
     for (auto& [r, file] : files_) {
       if (absl::Status status = file.writer->Finish(); !status.ok()) return status;
     }
@@ -471,7 +527,10 @@ absl::StatusOr<PreparationOptions> ParseOptions(std::string_view json, std::stri
   if (!parsed.contains("target") || !parsed["target"].is_string()) return refuse();
   const absl::StatusOr<Target> target = TargetNamed(parsed["target"].get<std::string>());
   if (!target.ok()) return target.status();
-  return PreparationOptions{*target, parsed["ranks"].get<int>(), parsed["rank"].get<int>(),
+  const std::int64_t ranks = parsed["ranks"].get<std::int64_t>();
+  const std::int64_t rank = parsed["rank"].get<std::int64_t>();
+  if (ranks < 1 || ranks > 1'000'000 || rank < 0 || rank >= ranks) return refuse();
+  return PreparationOptions{*target, static_cast<int>(ranks), static_cast<int>(rank),
                             parsed["pass_through"].get<bool>(),
                             parsed["batch_invariant"].get<bool>()};
 }

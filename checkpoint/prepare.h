@@ -73,9 +73,9 @@ inline constexpr std::string_view kOptionsKey = "lanewise.x.options";
 std::string ZeroSignsName(std::string_view tensor);
 std::string OriginalName(std::string_view tensor);
 
-// An index can only name files that hold a tensor. A file of an indexed checkpoint that would have none, because
-// its tensors are fused into ones of other files, gets an empty one of this name: it still keeps its source's
-// header.
+// An index can only name files that hold a tensor. A file of an indexed checkpoint that would have
+// none, because its tensors are fused into ones of other files, gets an empty one of this name: it
+// still keeps its source's header.
 std::string EmptyFileName(std::string_view file);
 
 std::string OptionsJson(const PreparationOptions& options, bool lossless);

@@ -98,6 +98,16 @@ class Restorer {
       if (!prepared.ok()) return prepared.status();
       ranks_.emplace_back();
       ranks_.back().prepared = std::make_unique<PreparedCheckpoint>(*std::move(prepared));
+      const PreparedCheckpoint& first = *ranks_[0].prepared;
+      const PreparedCheckpoint& last = *ranks_.back().prepared;
+      if (last.sources() != first.sources() || last.target() != first.target() ||
+          last.recipe() != first.recipe()) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            path,
+            " was not prepared from the same source, by the same recipe and for the same target "
+            "as ",
+            paths[0]));
+      }
     }
     return absl::OkStatus();
   }
@@ -125,11 +135,19 @@ class Restorer {
       for (const TensorInfo& info : header->tensors) specs_.push_back(info);
       files_.push_back(std::move(file));
     }
-    // Each prepared file says which source it comes from; they are listed in the same order.
+    // A prepared file comes from the source file of the same name; one alone may have any name.
     const std::vector<PreparedSource>& sources = ranks_[0].prepared->sources();
-    if (sources.size() != files_.size()) {
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      if (sources.size() == 1 && files_.size() == 1) break;
+      if (i < files_.size() && set.shards()[i].name == sources[i].file) continue;
       return absl::FailedPreconditionError(
-          absl::StrCat(files_.size(), " prepared files name ", sources.size(), " sources"));
+          absl::StrCat(request_.in, ": it was prepared from ", sources.size(), " files, of which ",
+                       sources[i].file, " has no prepared file here"));
+    }
+    if (sources.size() != files_.size()) {
+      return absl::FailedPreconditionError(absl::StrCat(request_.in, " has ", files_.size(),
+                                                        " prepared files, but was prepared from ",
+                                                        sources.size()));
     }
     const bool one_file = set.source() == TensorSet::Source::kFile && !RanksInDirectories();
     for (std::size_t i = 0; i < files_.size(); ++i) {
@@ -175,6 +193,7 @@ class Restorer {
         if (what == nullptr) {
           return absl::FailedPreconditionError(absl::StrCat("there is no tensor ", weight.name));
         }
+        if (what->layout == layout_tag::kGfx942Dense) return true;
         const absl::StatusOr<std::string> codes = what->TextParam("codes");
         return codes.ok() && *codes == kBlockCodesParam;
       };
@@ -242,10 +261,13 @@ class Restorer {
     }
     // Codes first: a weight that was converted with them is taken back with them.
     for (Group& group : groups_) {
-      std::stable_sort(
-          group.outputs.begin(), group.outputs.end(), [](const RankOutput& a, const RankOutput& b) {
-            return (a.output->plan.code_place == nullptr) > (b.output->plan.code_place == nullptr);
-          });
+      std::vector<RankOutput> in_order;
+      for (const bool reads_codes : {false, true}) {
+        for (const RankOutput& one : group.outputs) {
+          if ((one.output->plan.code_place != nullptr) == reads_codes) in_order.push_back(one);
+        }
+      }
+      group.outputs = std::move(in_order);
     }
   }
 
@@ -264,6 +286,16 @@ class Restorer {
 
   absl::Status CreateFiles() {
     std::error_code error;
+    for (const Rank& rank : ranks_) {
+      for (const TensorSet::Shard& shard : rank.prepared->set().shards()) {
+        for (const SourceFile& file : files_) {
+          if (fs::equivalent(shard.file.path(), file.path, error)) {
+            return absl::InvalidArgumentError(
+                absl::StrCat(file.path, " is part of the prepared checkpoint that is read"));
+          }
+        }
+      }
+    }
     for (const SourceFile& file : files_) {
       if (fs::exists(file.path, error) && !request_.overwrite) {
         return absl::AlreadyExistsError(
@@ -333,6 +365,7 @@ class Restorer {
       plan.place = output.plan.place;
       return RestorePlan(plan, *original, request_.threads, sinks);
     }
+    dequantized_ = dequantized_ || output.plan.conversion == Conversion::kE4m3ToBf16;
     absl::Status status = RestorePlan(output.plan, *memory, request_.threads, sinks);
     if (!status.ok() || !DiscardsZeroSigns(output.plan)) return status;
     if (const auto signs = Stored(prepared, ZeroSignsName(name))) {
@@ -351,18 +384,47 @@ class Restorer {
   }
 
   absl::Status Finish() {
+    report_.exact = true;
+    for (std::size_t f = 0; f < files_.size(); ++f) {
+      const absl::StatusOr<std::string> digest = DigestOf(f);
+      if (!digest.ok()) return digest.status();
+      if (*digest == files_[f].digest) continue;
+      report_.exact = false;
+      report_.differing.push_back(files_[f].path);
+    }
+    if (!report_.exact && report_.lost_zero_signs == 0 && !dequantized_) {
+      return absl::DataLossError(
+          absl::StrCat(report_.differing[0],
+                       " would not be the source file it was prepared from, and nothing that "
+                       "preparing discards explains it: the prepared files do not belong "
+                       "together"));
+    }
     for (SourceFile& file : files_) {
       if (absl::Status status = file.writer->Finish(); !status.ok()) return status;
     }
-    report_.exact = true;
-    for (const SourceFile& file : files_) {
-      const absl::StatusOr<SafetensorsFile> written = SafetensorsFile::Open(file.path);
-      if (!written.ok()) return written.status();
-      if (DigestHex(written->file_bytes()) == file.digest) continue;
-      report_.exact = false;
-      report_.differing.push_back(file.path);
-    }
     return WriteIndex();
+  }
+
+  // Of a whole file as it will be.
+  absl::StatusOr<std::string> DigestOf(std::size_t f) const {
+    Digest digest;
+    const std::string& text = header_texts_[f];
+    std::uint8_t length[8];
+    for (int i = 0; i < 8; ++i) length[i] = static_cast<std::uint8_t>(text.size() >> (8 * i));
+    digest.Update(length);
+    digest.Update({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+    const SafetensorsWriter& writer = *files_[f].writer;
+    std::vector<std::uint8_t> piece;
+    for (std::size_t t = 0; t < writer.tensors().size(); ++t) {
+      const std::int64_t bytes = writer.tensors()[t].byte_count();
+      constexpr std::int64_t kPiece = std::int64_t{16} << 20;
+      for (std::int64_t at = 0; at < bytes; at += kPiece) {
+        piece.resize(static_cast<std::size_t>(std::min(kPiece, bytes - at)));
+        if (absl::Status status = writer.Read(t, at, piece); !status.ok()) return status;
+        digest.Update(piece);
+      }
+    }
+    return digest.Hex();
   }
 
   absl::Status WriteIndex() {
@@ -390,6 +452,7 @@ class Restorer {
   std::vector<std::string> made_;  // directories
   std::int64_t total_bytes_ = 0;
   std::int64_t done_bytes_ = 0;
+  bool dequantized_ = false;  // some weight was, and its original is not stored
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
-// libFuzzer target of the header reader: `bazel run --config=clang //checkpoint:safetensors_fuzz`,
-// arguments of libFuzzer after `--`. The ordinary tests run a fixed set of the same edits.
+// libFuzzer target of the header reader; the ordinary tests run a fixed set of such edits.
+//
+//   bazel run --config=clang --config=asan --copt=-fsanitize=fuzzer-no-link \
+//       //checkpoint:safetensors_fuzz -- -max_total_time=60
 
 #include <cstddef>
 #include <cstdint>

@@ -10,11 +10,11 @@
 //   status = writer->Write(0, 0, bytes);     // tensor 0, from its byte 0
 //   status = writer->Finish();               // now, and only now, out.safetensors exists
 //
-// The file takes shape under another name in the same directory, ".lanewise-" and 16 hexadecimal
-// digits and ".tmp", and gets its own name, whole and on disk, by the rename in Finish: a reader
-// sees the old file or the new one, whatever happens in between. Destruction without Finish removes
-// the temporary file; a killed process leaves it, and it may be deleted. Equal calls give equal
-// bytes.
+// The file takes shape without a name in the same directory, and gets its own, whole and on disk, in
+// Finish: a reader sees the old file or the new one, whatever happens in between. Without Finish it
+// is gone, also where the process is killed. Where the file system knows no files without a name it
+// is called ".lanewise-" and 16 hexadecimal digits and ".tmp"; a killed process leaves that, and it
+// may be deleted. Equal calls give equal bytes.
 
 #include <cstdint>
 #include <map>

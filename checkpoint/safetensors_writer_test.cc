@@ -194,7 +194,8 @@ TEST(Writer, ReplacesTheTargetOnlyWhenComplete) {
     absl::StatusOr<SafetensorsWriter> writer =
         SafetensorsWriter::Create(path, {{"w", DType::kU8, {1}}}, {});
     ASSERT_TRUE(writer.ok());
-    ASSERT_EQ(directory.Names().size(), 2u);
+    // The new file has no name yet, or a temporary one where the file system wants one.
+    ASSERT_LE(directory.Names().size(), 2u);
     ASSERT_TRUE(writer->Write(0, 0, AsBytes("1")).ok());
     SafetensorsWriter moved = *std::move(writer);
     EXPECT_EQ(ReadAll(path), "old");
@@ -221,15 +222,19 @@ TEST(Writer, AKilledWriterLeavesNoTargetAndDisturbsNoOther) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFSIGNALED(status));
-  const std::vector<std::string> left = directory.Names();
-  ASSERT_EQ(left.size(), 1u);
-  EXPECT_TRUE(left[0].starts_with(".lanewise-") && left[0].ends_with(".tmp")) << left[0];
+  // Nothing is left, or a temporary file where the file system knows no files without a name.
+  std::vector<std::string> left = directory.Names();
+  ASSERT_LE(left.size(), 1u);
+  for (const std::string& name : left) {
+    EXPECT_TRUE(name.starts_with(".lanewise-") && name.ends_with(".tmp")) << name;
+  }
   absl::StatusOr<SafetensorsWriter> writer =
       SafetensorsWriter::Create(path, {{"w", DType::kU8, {4}}}, {});
   ASSERT_TRUE(writer.ok());
   ASSERT_TRUE(writer->Write(0, 0, AsBytes("0123")).ok());
   ASSERT_TRUE(writer->Finish().ok());
-  EXPECT_THAT(directory.Names(), ElementsAre(left[0], "x"));
+  left.push_back("x");
+  EXPECT_THAT(directory.Names(), testing::ElementsAreArray(left));
 }
 
 TEST(Writer, HonoursTheUmask) {

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "layouts/catalogue.h"
 #include "weights/expert_source.h"
 #include "weights/flashmla/fused_layout.h"
 #include "weights/gfx942/dense.h"
@@ -165,9 +166,23 @@ class WeightPlanner {
     return source;
   }
 
+  // Whether the codes are 32 x 32 blocks, or row codes that fold to them.
+  absl::StatusOr<bool> HasBlockCodes(const LinearSource& source) const {
+    if (!source.HasRowCodes()) return true;
+    return fold_(weight_);
+  }
+
   absl::StatusOr<WeightPlans> PlansOf(const LinearSource& source, DType* dtype) {
     *dtype = DType::kF8E4m3;
     if (options_.target == Target::kGfx942) {
+      const absl::StatusOr<bool> blocks = HasBlockCodes(source);
+      if (!blocks.ok()) return blocks.status();
+      if (!*blocks) {
+        return absl::InvalidArgumentError(absl::StrCat("row scales (", weight_.n, ", ",
+                                                       weight_.k / 32,
+                                                       ") are not 32 x 32 blocks, the only form "
+                                                       "that gfx942 reads"));
+      }
       *dtype = DType::kF8E4m3Fnuz;
       return gfx942::PlanDense(source, {.chunk_q = false, .refuse_nans = true});
     }
@@ -182,21 +197,36 @@ class WeightPlanner {
       params_["head_dim"] = weight_.head_dim;
       return flashmla::PlanWoA(source, weight_.heads_per_group);
     }
-    gfx950::LinearKind kind =
-        source.HasRowCodes() ? gfx950::LinearKind::kRowCodes : gfx950::LinearKind::kBlockCodes;
-    if (options_.target == Target::kGfx950) {
-      bool blocks = !source.HasRowCodes();
-      if (!blocks) {
-        const absl::StatusOr<bool> fold = fold_(weight_);
-        if (!fold.ok()) return fold.status();
-        blocks = *fold;
-      }
-      kind = gfx950::ChooseKind(blocks, source.columns, options_.batch_invariant);
-      if (kind == gfx950::LinearKind::kBf16) *dtype = DType::kBf16;
+    if (options_.target == Target::kFlashmla) {
+      if (weight_.dtype == DType::kBf16) *dtype = DType::kBf16;
+      SetCodesParam(source.HasRowCodes());
+      return PlanSlices(source);
     }
-    params_["codes"] =
-        std::string(kind == gfx950::LinearKind::kBlockCodes ? kBlockCodesParam : kRowCodesParam);
+    const absl::StatusOr<bool> blocks = HasBlockCodes(source);
+    if (!blocks.ok()) return blocks.status();
+    const gfx950::LinearKind kind =
+        gfx950::ChooseKind(*blocks, source.columns, options_.batch_invariant);
+    if (kind == gfx950::LinearKind::kBf16) *dtype = DType::kBf16;
+    SetCodesParam(kind != gfx950::LinearKind::kBlockCodes);
     return gfx950::PlanLinear(source, kind);
+  }
+
+  void SetCodesParam(bool row_codes) {
+    params_["codes"] = std::string(row_codes ? kRowCodesParam : kBlockCodesParam);
+  }
+
+  // A rank's part of what is else copied: rows and columns as they are.
+  static absl::StatusOr<WeightPlans> PlanSlices(const LinearSource& source) {
+    if (absl::Status status = CheckLinearSource(source, false); !status.ok()) return status;
+    const Layout& plain = CatalogueLayout(layout_tag::kPlain);
+    absl::StatusOr<TensorPlan> weight = MakePlan(plain, source.rows, source.weight_row_bytes());
+    if (!weight.ok()) return weight.status();
+    weight->place = [source](std::int64_t row) { return source.WeightPlace(row); };
+    absl::StatusOr<TensorPlan> codes = source.HasRowCodes()
+                                           ? PlanRowCodes(source, plain)
+                                           : PlanBlockCodes(source, plain, source.columns / 32);
+    if (!codes.ok()) return codes.status();
+    return WeightPlans{*std::move(weight), *std::move(codes)};
   }
 
   absl::StatusOr<std::vector<OutputTensor>> PlanLinear() {

@@ -32,8 +32,8 @@ std::string Printable(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     // U+0080 .. U+009F, control characters too, are C2 80 .. C2 9F.
-    const bool is_c1 = byte == 0xC2 && i + 1 < text.size() &&
-                       static_cast<unsigned char>(text[i + 1]) < 0xA0;
+    const bool is_c1 =
+        byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
     if (byte < 0x20 || byte == 0x7F) {
       absl::StrAppend(&printable, absl::StrFormat("\\x%02X", byte));
     } else if (is_c1) {
@@ -82,9 +82,9 @@ void PrintTensor(const InspectedTensor& tensor) {
     std::string params;
     for (const auto& [name, value] : tensor.prepared->params) {
       const auto* number = std::get_if<std::int64_t>(&value);
-      absl::StrAppend(&params, ", ", Printable(name), " ",
-                      number != nullptr ? absl::StrCat(*number)
-                                        : Printable(std::get<std::string>(value)));
+      absl::StrAppend(
+          &params, ", ", Printable(name), " ",
+          number != nullptr ? absl::StrCat(*number) : Printable(std::get<std::string>(value)));
     }
     std::printf("    %s of logical %s%s\n", Printable(tensor.prepared->layout).c_str(),
                 ShapeText(tensor.prepared->shape).c_str(), params.c_str());
@@ -164,7 +164,8 @@ Json InspectionJson(const Inspection& inspection) {
     all["target"] = inspection.target;
     all["sources"] = Json::array();
     for (const PreparedSource& source : inspection.sources) {
-      all["sources"].push_back({{"file", source.file}, {"size", source.size}, {"xxh3", source.xxh3}});
+      all["sources"].push_back(
+          {{"file", source.file}, {"size", source.size}, {"xxh3", source.xxh3}});
     }
   }
   all["tensors"] = std::move(tensors);
@@ -195,9 +196,10 @@ absl::Status RunInspect(const Options& options) {
 
 Action AddInspect(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->path,
-                 "A safetensors file, an index or a directory, of a source or a prepared checkpoint; a "
-                 "directory of rank-0, rank-1, ... shows each")
+  app.add_option(
+         "FILE", options->path,
+         "A safetensors file, an index or a directory, of a source or a prepared checkpoint; a "
+         "directory of rank-0, rank-1, ... shows each")
       ->required();
   app.add_flag("--json", options->json, "Print JSON, for other programs");
   app.add_flag("--no-values", options->no_values,

@@ -90,6 +90,9 @@ absl::StatusOr<std::vector<std::int64_t>> ParseCoordinate(const Layout& layout,
                                                      "; the layout's axes are ", known,
                                                      IsPacked(layout) ? ", or k" : ""));
     }
+    if (coordinate[axis] >= 0) {
+      return absl::InvalidArgumentError(absl::StrCat("--at gives ", name, " twice"));
+    }
     coordinate[axis] = value;
   }
   for (int axis = 0; axis < layout.main.axes; ++axis) {
@@ -131,7 +134,12 @@ absl::Status ShowLayouts(const Options& options) {
     if (parameter->second < 1) {
       return absl::InvalidArgumentError(absl::StrCat("--param ", text, ": expected at least 1"));
     }
-    layout = layout.WithParameter(parameter->first, parameter->second);
+    const Layout with = layout.WithParameter(parameter->first, parameter->second);
+    if (PatternText(with.main) == PatternText(layout.main)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--param ", text, ": the layout has no parameter ", parameter->first));
+    }
+    layout = with;
   }
   PrintAbout(layout);
   if (options.shape.empty()) {

@@ -52,7 +52,11 @@ void Print(const PrepareReport& report, const Options& options) {
   for (const std::string& note : report.notes) std::printf("note: %s\n", note.c_str());
   std::printf("%s\n", report.why.c_str());
   for (const PreparedRank& rank : report.ranks) {
-    if (options.dry_run) PrintOutputs(rank);
+    if (options.dry_run) {
+      PrintOutputs(rank);
+      std::printf(
+          "planned by shapes; NaN bytes, scale codes and bf16 values are looked at when written\n");
+    }
     const Preparation& done = rank.preparation;
     std::printf("%s%s: %d source tensors = %d prepared + %d copied",
                 options.dry_run ? "would write " : "", rank.out.c_str(),

@@ -32,9 +32,8 @@ absl::Status Verify(const Options& options) {
   if (!report.ok()) return report.status();
   if (!report->problems.empty()) {
     constexpr std::size_t kShown = 20;
-    std::string message =
-        absl::StrCat(request.prepared, ": ", report->problems.size(),
-                     report->problems.size() == 1 ? " problem" : " problems");
+    std::string message = absl::StrCat(request.prepared, ": ", report->problems.size(),
+                                       report->problems.size() == 1 ? " problem" : " problems");
     for (std::size_t i = 0; i < report->problems.size() && i < kShown; ++i) {
       absl::StrAppend(&message, "\n  ", report->problems[i]);
     }
@@ -45,10 +44,11 @@ absl::Status Verify(const Options& options) {
   }
   Print(*report);
   if (request.against) {
-    std::printf("%s: every byte is what the reference makes of %s, all of its %lld tensors "
-                "accounted for\n",
-                request.prepared.c_str(), request.against->c_str(),
-                static_cast<long long>(report->source_tensors));
+    std::printf(
+        "%s: every byte is what the reference makes of %s, all of its %lld tensors "
+        "accounted for\n",
+        request.prepared.c_str(), request.against->c_str(),
+        static_cast<long long>(report->source_tensors));
   } else {
     std::printf("%s: every digest is right; --against SOURCE also checks what the bytes are\n",
                 request.prepared.c_str());
@@ -60,12 +60,14 @@ absl::Status Verify(const Options& options) {
 
 Action AddVerify(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("PREPARED", options->prepared,
-                 "What prepare wrote: a file, an index, a directory, or a directory of rank-0, rank-1, ...")
+  app.add_option(
+         "PREPARED", options->prepared,
+         "What prepare wrote: a file, an index, a directory, or a directory of rank-0, rank-1, ...")
       ->required();
-  app.add_option("--against", options->against,
-                 "The checkpoint it was prepared from: every prepared tensor is computed again by the "
-                 "reference implementation and compared, and every tensor accounted for");
+  app.add_option(
+      "--against", options->against,
+      "The checkpoint it was prepared from: every prepared tensor is computed again by the "
+      "reference implementation and compared, and every tensor accounted for");
   app.add_option("--threads", options->threads, "Threads; 0, the default, takes all processors")
       ->check(CLI::NonNegativeNumber);
   return [options] { return Verify(*options); };

@@ -123,6 +123,53 @@ TEST(ExactLinear, NothingIsLostToCancellation) {
   }
 }
 
+// A tiny block and a huge one, as large as they get, with ever more between their scales: from
+// where 128 bits hold the sum to where they do not.
+TEST(ExactLinear, LargestBlocksFarApart) {
+  for (int apart = 40; apart <= 126; ++apart) {
+    Mx x{ElementFormat::kE4m3Fn, Tensor<std::uint8_t, 2>(2, 96), Tensor<std::uint8_t, 2>(2, 3)};
+    Mx w = x;
+    for (Mx* mx : {&x, &w}) {
+      mx->elements.setConstant(0x7E);
+      mx->elements(1, 5) = 0x01;
+      for (std::int64_t row = 0; row < 2; ++row) {
+        mx->codes(row, 0) = static_cast<std::uint8_t>(127 - apart / 2);
+        mx->codes(row, 1) = static_cast<std::uint8_t>(127 + (apart + 1) / 2);
+        mx->codes(row, 2) = mx->codes(row, 1);
+      }
+    }
+    for (std::int64_t k = 64; k < 96; ++k) w.elements(1, k) = 0xFE;  // Row 1 cancels.
+    ExpectExact(x, w);
+  }
+}
+
+// Products that cancel inside blocks but for two small ones, in random places: x is equal and w
+// opposite in the two places of a pair, so that all rows cancel with all. A block product in double
+// that was not exact would show.
+TEST(ExactLinear, CancellationInsideBlocks) {
+  std::mt19937 random(29);
+  for (int spread = 0; spread < 60; ++spread) {
+    Tensor<Bf16, 2> x = RandomBf16(6, 64, 3, &random);
+    Tensor<Bf16, 2> w = RandomBf16(6, 64, 3, &random);
+    for (std::int64_t block = 0; block < 2; ++block) {
+      std::vector<std::int64_t> places(32);
+      std::iota(places.begin(), places.end(), 32 * block);
+      std::shuffle(places.begin(), places.end(), random);
+      for (std::int64_t pair = 0; pair < 30; pair += 2) {
+        const std::int64_t k0 = places[pair], k1 = places[pair + 1];
+        for (std::int64_t row = 0; row < 6; ++row) {
+          const int up = static_cast<int>(random() % (spread + 1));
+          x(row, k0) = x(row, k1) = Bf16::FromFloat(std::ldexp(x(row, k0).ToFloat(), up));
+          const float value = std::ldexp(w(row, k0).ToFloat(), spread - up);
+          w(row, k0) = Bf16::FromFloat(value);
+          w(row, k1) = Bf16::FromFloat(-value);
+        }
+      }
+    }
+    ExpectExact(x, w);
+  }
+}
+
 TEST(ExactLinear, Bf16ByMx) {
   std::mt19937 random(23);
   for (const int spread : {3, 20, 126}) {

@@ -13,20 +13,6 @@
 namespace lanewise::reference::gfx942 {
 namespace {
 
-// Where the matrix core finds the 8 elements of a chunk.
-constexpr std::int64_t kChunkOrder[8] = {0, 2, 4, 6, 1, 3, 5, 7};
-
-// Bytes [rows, K] with each 8 along K in the matrix core's order.
-Tensor<std::uint8_t, 2> InChunkOrder(const Tensor<std::uint8_t, 2>& bytes) {
-  Tensor<std::uint8_t, 2> ordered(bytes.dimension(0), bytes.dimension(1));
-  for (std::int64_t row = 0; row < bytes.dimension(0); ++row) {
-    for (std::int64_t k = 0; k < bytes.dimension(1); ++k) {
-      ordered(row, k) = bytes(row, k - k % 8 + kChunkOrder[k % 8]);
-    }
-  }
-  return ordered;
-}
-
 absl::StatusOr<Tensor<float, 2>> Gemv(const MxMatrix& x, const MxMatrix& w,
                                       const absl::StatusOr<Reduction>& reduction) {
   if (absl::Status status = CheckMxMatrix("x", x); !status.ok()) return status;
@@ -39,14 +25,10 @@ absl::StatusOr<Tensor<float, 2>> Gemv(const MxMatrix& x, const MxMatrix& w,
   }
   const absl::StatusOr<Quantized> fnuz = FnuzFromFp4(w);
   if (!fnuz.ok()) return fnuz.status();
-  const Tensor<std::uint8_t, 2> x_bytes = InChunkOrder(x.elements);
-  const Tensor<std::uint8_t, 2> w_bytes = InChunkOrder(fnuz->elements);
-  const MxMatrix x_ordered = {ElementFormat::kE4m3Fnuz, x_bytes, x.codes};
-  const MxMatrix w_ordered = {ElementFormat::kE4m3Fnuz, w_bytes, fnuz->codes};
-  absl::StatusOr<std::unique_ptr<BlockProducts>> products =
-      Cdna3BlockProducts(x_ordered, w_ordered);
+  const MxMatrix w_fnuz = {ElementFormat::kE4m3Fnuz, fnuz->elements, fnuz->codes};
+  absl::StatusOr<std::unique_ptr<BlockProducts>> products = Cdna3BlockProducts(x, w_fnuz);
   if (!products.ok()) return products.status();
-  return EvaluateReduction(*reduction, **products, x_ordered, w_ordered, kFp4ExponentOffset);
+  return EvaluateReduction(*reduction, **products, x, w_fnuz, kFp4ExponentOffset);
 }
 
 // Two slices' sum, or a balanced tree of more.

@@ -6,9 +6,11 @@
 //
 // Operands. gfx942 has no FP4: a nibble becomes the FNUZ byte of its value times 2^-7 by moving
 // bits, and the factor makes up for it. The conversion leaves each 8 values along K as 0 2 4 6 1 3
-// 5 7, activations are stored in the same order, and since the matrix core adds even and odd k
-// apart (cdna3.h), that order shows in the result.
-//   d   = v_mfma_f32_16x16x32_fp8_fp8 of a block of 32 in that order, C = 0
+// 5 7, and activations are stored in the same order. That the matrix core adds even and odd k apart
+// does not show, though: a product is a multiple of 2^-18 (2^-8 of the weight, 2^-10 of the
+// activation) below 2^4, so that its sums of 16 lose nothing to truncation at 2^-22 and round once,
+// whatever their order.
+//   d   = v_mfma_f32_16x16x32_fp8_fp8 of a block of 32, C = 0
 //   acc = RNE32(acc + d * 2^(cw + 7 + cx - 254))      cw is the weight row's own code
 //
 // Up/gate: K in `slices` contiguous runs of blocks, each ascending in one accumulator; then (s0 +

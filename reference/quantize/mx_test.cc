@@ -166,6 +166,22 @@ TEST(Mx, NegativeUnderflowIsZeroInFnuz) {
   EXPECT_EQ(quantized->elements(0, 2), 0x00);
 }
 
+// A rule that lets elements exceed the maximum saturates them there, not at the format's own
+// largest value.
+TEST(Mx, ElementsSaturateAtTheMaximum) {
+  QuantizeOptions options = DefaultQuantizeOptions(ElementFormat::kE4m3Fnuz);
+  options.maximum = 224.0f;
+  options.rule = BlockRule::kFloor;
+  const absl::StatusOr<Quantized> quantized =
+      Quantize(OneBlock({255.0f, -240.0f, 208.0f}), options);
+  ASSERT_TRUE(quantized.ok());
+  EXPECT_EQ(quantized->codes(0, 0), 127);
+  const float expected[] = {224.0f, -224.0f, 208.0f};
+  for (std::int64_t k = 0; k < 3; ++k) {
+    EXPECT_EQ(DecodeElement(options.format, quantized->elements(0, k)), expected[k]) << k;
+  }
+}
+
 TEST(Mx, ZeroBlock) {
   for (const ElementFormat format : kFormats) {
     const absl::StatusOr<Quantized> quantized =

@@ -22,8 +22,7 @@ CheckpointMaker GptOssOf(std::int64_t hidden, std::int64_t inter) {
     const std::string experts = prefix + "experts.";
     maker.AddE2m1(experts + "gate_up_proj_blocks", DType::kU8,
                   {kExperts, 2 * inter, hidden / 32, 16});
-    maker.AddCodes(experts + "gate_up_proj_scales", DType::kU8,
-                   {kExperts, 2 * inter, hidden / 32});
+    maker.AddCodes(experts + "gate_up_proj_scales", DType::kU8, {kExperts, 2 * inter, hidden / 32});
     maker.AddBf16(experts + "gate_up_proj_bias", {kExperts, 2 * inter});
     maker.AddE2m1(experts + "down_proj_blocks", DType::kU8, {kExperts, hidden, inter / 32, 16});
     maker.AddCodes(experts + "down_proj_scales", DType::kU8, {kExperts, hidden, inter / 32});
@@ -76,7 +75,8 @@ CheckpointMaker MinimaxOf(bool folding) {
   };
   const std::string prefix = "model.layers.0.";
   maker.AddBf16(prefix + "input_layernorm.weight", {kHidden});
-  linear(prefix + "self_attn.q_proj", 256, kHidden);  // K % 128 != 0: bf16 on gfx950 if it does not fold
+  linear(prefix + "self_attn.q_proj", 256,
+         kHidden);  // K % 128 != 0: bf16 on gfx950 if it does not fold
   linear(prefix + "self_attn.o_proj", kHidden, 256);
   for (int e = 0; e < 2; ++e) {
     const std::string expert = absl::StrCat(prefix, "block_sparse_moe.experts.", e, ".");

@@ -86,7 +86,8 @@ TEST_F(InspectTest, U8Codes) {
   EXPECT_EQ(codes["elements"], "F8_E8M0");
   EXPECT_GE(codes["counts"]["codes"]["min"], 110);
   EXPECT_LE(codes["counts"]["codes"]["max"], 140);
-  EXPECT_EQ(TensorNamed(inspection, "model.layers.0.mlp.experts.down_proj_blocks")["elements"], "F4");
+  EXPECT_EQ(TensorNamed(inspection, "model.layers.0.mlp.experts.down_proj_blocks")["elements"],
+            "F4");
 }
 
 TEST_F(InspectTest, Prepared) {

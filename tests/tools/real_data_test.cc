@@ -16,7 +16,8 @@ namespace {
 
 class RealDataTest : public testing::Test {
  public:
-  RealDataTest(std::string in, std::string target) : in_(std::move(in)), target_(std::move(target)) {}
+  RealDataTest(std::string in, std::string target)
+      : in_(std::move(in)), target_(std::move(target)) {}
 
   void TestBody() override {
     const TestDirectory directory;
@@ -52,11 +53,11 @@ TEST(RealDataDirectoryTest, IsThereIfGiven) {
 void RegisterCases() {
   const char* data = DataDirectory();
   for (const char* name : {"real_fp8", "silero_vad_16k"}) {
-    const std::string path =
-        data == nullptr ? "" : std::string(data) + "/" + name + ".safetensors";
+    const std::string path = data == nullptr ? "" : std::string(data) + "/" + name + ".safetensors";
     if (path.empty() || !std::filesystem::exists(path)) {
-      std::printf("NOTE: %s.safetensors is not here (LANEWISE_DATA is %s): its cases are left out\n",
-                  name, data == nullptr ? "not set" : data);
+      std::printf(
+          "NOTE: %s.safetensors is not here (LANEWISE_DATA is %s): its cases are left out\n", name,
+          data == nullptr ? "not set" : data);
       continue;
     }
     for (const char* target : {"gfx942", "gfx950", "flashmla"}) {

@@ -100,7 +100,8 @@ TEST_F(RefusalsTest, Bf16ThatWasNotDequantized) {
   bytes[2 * 5] = 0x81;  // 1.0078125 x 2^..: eight bits of mantissa, e4m3 has four
   bytes[2 * 5 + 1] = 0x3F;
   Write(maker);
-  ExpectRefused(Prepare("gfx942"), {"net.a.q_proj.weight", "1 of 10240 values are not e4m3 x scale"});
+  ExpectRefused(Prepare("gfx942"),
+                {"net.a.q_proj.weight", "1 of 10240 values are not e4m3 x scale"});
 }
 
 TEST_F(RefusalsTest, MissingScales) {
@@ -138,9 +139,9 @@ TEST_F(RefusalsTest, OutputOverTheInput) {
   ExpectRefused({"prepare", in_, in_, "--target", "gfx942", "--overwrite"}, {in_});
   // The same file by another name.
   std::filesystem::create_symlink(in_, directory_.File("link.safetensors"));
-  ExpectRefused({"prepare", in_, directory_.File("./link.safetensors"), "--target", "gfx942",
-                 "--overwrite"},
-                {"link.safetensors"});
+  ExpectRefused(
+      {"prepare", in_, directory_.File("./link.safetensors"), "--target", "gfx942", "--overwrite"},
+      {"link.safetensors"});
   EXPECT_TRUE(ReadAll(in_) == source);
 }
 
@@ -173,7 +174,8 @@ TEST_F(RefusalsTest, DryRunWritesNothing) {
   const Ran ran = RunLanewise(dry);
   EXPECT_EQ(ran.status, 0) << Text(ran);
   EXPECT_EQ(Tree(directory_.path()), before);
-  for (const char* expected : {"would write", "gfx942/fp4_tile_major", "layers.0.ffn.experts.w13"}) {
+  for (const char* expected :
+       {"would write", "gfx942/fp4_tile_major", "layers.0.ffn.experts.w13"}) {
     EXPECT_NE(ran.out.find(expected), std::string::npos) << expected << "\n" << Text(ran);
   }
 }

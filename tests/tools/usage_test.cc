@@ -94,7 +94,8 @@ TEST(LayoutsTest, Coordinates) {
       // (tile steps + step) 2048 + 1024 half + 256 j + 16 r + 8 block + byte
       {"gfx942/dense", "64,256", "row=3,k=77", {}, "offset 1333 "},
       {"gfx942/dense", "64,256", "row=37,k=200", {}, "offset 11600 "},
-      // tile 16 K/2 + 1024 s + 256 j + 16 r + 4 i + b of byte 16 i + 4 j + b: k = 77 is byte 38, the
+      // tile 16 K/2 + 1024 s + 256 j + 16 r + 4 i + b of byte 16 i + 4 j + b: k = 77 is byte 38,
+      // the
       // high nibble of i = 2, j = 1, b = 2
       {"gfx942/fp4_tile_major", "32,64", "row=19,k=77", {}, "offset 1338, high nibble"},
       // the last 32 bytes a row: 1024 + 128 j + 8 r + 4 i + b of byte 64 + 16 + 4 * 3 + 1
@@ -107,7 +108,8 @@ TEST(LayoutsTest, Coordinates) {
       {"aiter/e8m0_shuffle", "64,16", "row=49,k=13", {}, "offset 839 "},
   };
   for (const auto& one : kCases) {
-    std::vector<std::string> arguments = {"layouts", one.layout, "--shape", one.shape, "--at", one.at};
+    std::vector<std::string> arguments = {"layouts", one.layout, "--shape",
+                                          one.shape, "--at",     one.at};
     arguments.insert(arguments.end(), one.more.begin(), one.more.end());
     const Ran ran = RunLanewise(arguments);
     EXPECT_EQ(ran.status, 0) << Text(ran);

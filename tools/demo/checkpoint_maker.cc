@@ -78,8 +78,7 @@ void CheckpointMaker::AddDequantized(const std::string& name, std::int64_t n, st
   std::vector<std::uint8_t> values;
   for (std::int64_t i = 0; i < n * k; ++i) {
     const int code = codes.bytes[i / k / code_rows * (k / 32) + i % k / 32];
-    AppendBf16(Bf16::FromFloat(
-                   std::ldexp(E4m3Fn::FromBits(tensor.bytes[i]).ToFloat(), code - 127)),
+    AppendBf16(Bf16::FromFloat(std::ldexp(E4m3Fn::FromBits(tensor.bytes[i]).ToFloat(), code - 127)),
                &values);
   }
   tensor.spec.dtype = DType::kBf16;
@@ -107,12 +106,11 @@ absl::Status CheckpointMaker::WriteSharded(const std::string& directory, int sha
   SafetensorsIndex index;
   std::int64_t total_size = 0;
   for (int shard = 0; shard < shards; ++shard) {
-    const std::string name =
-        absl::StrFormat("model-%05d-of-%05d.safetensors", shard + 1, shards);
-    const std::size_t begin = tensors_.size() * static_cast<std::size_t>(shard) /
-                              static_cast<std::size_t>(shards);
-    const std::size_t end = tensors_.size() * static_cast<std::size_t>(shard + 1) /
-                            static_cast<std::size_t>(shards);
+    const std::string name = absl::StrFormat("model-%05d-of-%05d.safetensors", shard + 1, shards);
+    const std::size_t begin =
+        tensors_.size() * static_cast<std::size_t>(shard) / static_cast<std::size_t>(shards);
+    const std::size_t end =
+        tensors_.size() * static_cast<std::size_t>(shard + 1) / static_cast<std::size_t>(shards);
     absl::Status status = WriteTensors(absl::StrCat(directory, "/", name), begin, end);
     if (!status.ok()) return status;
     for (std::size_t i = begin; i < end; ++i) {

@@ -47,9 +47,10 @@ class TemporaryDirectory {
 
 constexpr std::uint64_t kSeed = 942;
 
-// A model as DeepSeek V4's in small: MXFP4 experts whose sizes the gfx942 kernels want padded, MXFP8
-// attention and shared experts, FlashMLA's two weights among them, and BF16 norms. The sizes have
-// the odd factors of real ones: a hidden size that is a multiple of 64 alone, as gpt-oss's 2880.
+// A model as DeepSeek V4's in small: MXFP4 experts whose sizes the gfx942 kernels want padded,
+// MXFP8 attention and shared experts, FlashMLA's two weights among them, and BF16 norms. The sizes
+// have the odd factors of real ones: a hidden size that is a multiple of 64 alone, as gpt-oss's
+// 2880.
 CheckpointMaker SmallCheckpoint() {
   constexpr std::int64_t kHidden = 320, kInter = 192, kExperts = 4, kRank = 64, kHeads = 2;
   CheckpointMaker maker(kSeed);
@@ -166,9 +167,10 @@ int Demo(const std::string& given) {
     ok = RunTarget(in, target, directory.path()) && ok;
     std::fflush(stdout);
   }
-  std::printf("\n%s\n",
-              ok ? "OK: every prepared byte is what the reference says, and every file came back as it was."
-                 : "Not OK: see above.");
+  std::printf(
+      "\n%s\n",
+      ok ? "OK: every prepared byte is what the reference says, and every file came back as it was."
+         : "Not OK: see above.");
   return ok ? 0 : 1;
 }
 
@@ -177,7 +179,8 @@ int Demo(const std::string& given) {
 
 int main(int argc, char** argv) {
   if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
-    std::fprintf(stderr, "usage: demo [CHECKPOINT]   a safetensors file, an index or a directory\n");
+    std::fprintf(stderr,
+                 "usage: demo [CHECKPOINT]   a safetensors file, an index or a directory\n");
     return 2;
   }
   return lanewise::tools::Demo(argc == 2 ? lanewise::tools::UserPath(argv[1]) : "");

@@ -1,6 +1,7 @@
 #include "tools/verify/against_source.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <set>
@@ -41,8 +42,8 @@ class Comparison {
     const auto& metadata = shard.file.metadata();
     const auto found = metadata.find(std::string(key));
     if (found != metadata.end()) return found->second;
-    return absl::FailedPreconditionError(absl::StrCat(
-        shard.file.path(), " has no ", AbslView(key), ": it was not written by lanewise prepare"));
+    return absl::FailedPreconditionError(absl::StrCat(shard.file.path(), " has no ", AbslView(key),
+                                                      ": it was not written by lanewise prepare"));
   }
 
   absl::Status PlanAgain() {
@@ -79,6 +80,7 @@ class Comparison {
 
   // Copies first, then weight by weight, each on one thread: its memory is several times its size.
   void Compare(int threads, const Progress& progress) {
+    const std::size_t before = report_.problems.size();
     std::int64_t done = 0, total = prepared_.set().total_bytes();
     const auto advance = [&](std::int64_t bytes) {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -97,6 +99,10 @@ class Comparison {
     ParallelFor(std::ssize(weights), threads, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) advance(CompareWeight(weights[i]));
     });
+    if (progress) progress(total, total);  // also where something is missing
+    // Whichever thread met them.
+    std::sort(report_.problems.begin() + static_cast<std::ptrdiff_t>(before),
+              report_.problems.end());
   }
 
   bool IsPlanned(const std::string& name) const {
@@ -115,7 +121,8 @@ class Comparison {
     const absl::StatusOr<std::vector<ReferenceOutput>> outputs =
         ReferenceOutputs(weight, source_, options_);
     if (!outputs.ok()) {
-      Problem(absl::StrCat(weight.name, ": the reference refuses it: ", outputs.status().message()));
+      Problem(
+          absl::StrCat(weight.name, ": the reference refuses it: ", outputs.status().message()));
       return 0;
     }
     std::int64_t bytes = 0;
@@ -167,7 +174,8 @@ class Comparison {
     return PreparedTensorJson(what).value_or("not UTF-8");
   }
 
-  void CompareExtra(const std::string& name, const std::optional<std::vector<std::uint8_t>>& bytes) {
+  void CompareExtra(const std::string& name,
+                    const std::optional<std::vector<std::uint8_t>>& bytes) {
     if (!bytes || !lossless_) return;
     Explain(name);
     const TensorSet::Tensor* stored = prepared_.set().Find(name);
@@ -208,9 +216,8 @@ class Comparison {
     for (const TensorSet::Shard& shard : source_.shards()) {
       const auto found = kept.find(shard.name);
       // One file may have been renamed.
-      const PreparedSource* of = found != kept.end()      ? found->second
-                                 : prepared_.sources().size() == 1 &&
-                                         source_.shards().size() == 1
+      const PreparedSource* of = found != kept.end() ? found->second
+                                 : prepared_.sources().size() == 1 && source_.shards().size() == 1
                                      ? &prepared_.sources()[0]
                                      : nullptr;
       if (of == nullptr) {

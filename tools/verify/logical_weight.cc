@@ -58,27 +58,27 @@ Bytes CodesOf(const MatchedWeight& weight, const TensorSet& set, std::int64_t co
   return codes;
 }
 
-// Where a row of an expert's half lies in the tensors: which part, and the row in it.
-struct RowOfPart {
-  const WeightPart* part;
-  std::int64_t row;
-};
-
-RowOfPart FindRow(const MatchedWeight& weight, std::int64_t expert, bool up, std::int64_t i) {
-  const bool gate_up = weight.projection == Projection::kGateUp;
+// The part that holds a half (gate, up, or the one of a down weight) of an expert. MatchRecipe has
+// checked that there is one.
+const WeightPart& PartOf(const MatchedWeight& weight, std::int64_t expert, WeightPart::Half half) {
   for (const WeightPart& part : weight.parts) {
-    if (expert < part.first_expert || expert >= part.first_expert + part.experts) continue;
-    const std::int64_t in_part = expert - part.first_expert;
-    if (!gate_up) return {&part, in_part * weight.n + i};
-    if (part.half == WeightPart::Half::kWhole) {
-      const std::int64_t row = weight.order == GateUpOrder::kInterleaved
-                                   ? 2 * i + (up ? 1 : 0)
-                                   : i + (up ? weight.inter() : 0);
-      return {&part, in_part * weight.n + row};
+    const bool holds = part.half == WeightPart::Half::kWhole || part.half == half;
+    if (holds && part.first_expert <= expert && expert < part.first_expert + part.experts) {
+      return part;
     }
-    if ((part.half == WeightPart::Half::kUp) == up) return {&part, in_part * weight.inter() + i};
   }
-  return {nullptr, 0};  // MatchRecipe has checked that every expert is there
+  return weight.parts[0];
+}
+
+// In which row of its part row `i` of an expert's half lies.
+std::int64_t RowInPart(const MatchedWeight& weight, const WeightPart& part, std::int64_t expert,
+                       WeightPart::Half half, std::int64_t i) {
+  const std::int64_t in_part = expert - part.first_expert;
+  if (part.half != WeightPart::Half::kWhole) return in_part * weight.inter() + i;
+  if (weight.projection != Projection::kGateUp) return in_part * weight.n + i;
+  const std::int64_t up = half == WeightPart::Half::kUp ? 1 : 0;
+  const bool interleaved = weight.order == GateUpOrder::kInterleaved;
+  return in_part * weight.n + (interleaved ? 2 * i + up : up * weight.inter() + i);
 }
 
 }  // namespace
@@ -114,18 +114,17 @@ absl::StatusOr<LogicalLinear> ReadLinear(const MatchedWeight& weight, const Tens
   linear.is_bf16 = weight.dtype == DType::kBf16;
   linear.has_row_codes = weight.code_rows == 1;
   if (columns.count % 32 != 0 || (!linear.has_row_codes && rows.count % 32 != 0)) {
-    return absl::InvalidArgumentError(absl::StrCat("a part of [", rows.count, ", ", columns.count,
-                                                   "] is not of whole blocks"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a part of [", rows.count, ", ", columns.count, "] is not of whole blocks"));
   }
   const auto stored = BytesOf(set, weight.parts[0].weight);
   if (linear.is_bf16) {
-    const Bytes halves =
-        Cut(stored, 2 * weight.k, rows, {2 * columns.begin, 2 * columns.count});
+    const Bytes halves = Cut(stored, 2 * weight.k, rows, {2 * columns.begin, 2 * columns.count});
     linear.values = Tensor<Bf16, 2>(rows.count, columns.count);
     for (std::int64_t row = 0; row < rows.count; ++row) {
       for (std::int64_t column = 0; column < columns.count; ++column) {
-        linear.values(row, column) = Bf16::FromBits(static_cast<std::uint16_t>(
-            halves(row, 2 * column) | halves(row, 2 * column + 1) << 8));
+        linear.values(row, column) = Bf16::FromBits(
+            static_cast<std::uint16_t>(halves(row, 2 * column) | halves(row, 2 * column + 1) << 8));
       }
     }
   } else {
@@ -161,19 +160,22 @@ LogicalExpert ReadExpert(const MatchedWeight& weight, const TensorSet& set, cons
                          std::int64_t expert) {
   const bool gate_up = weight.projection == Projection::kGateUp;
   // `elements` of K in a byte.
-  const auto read = [&](std::string WeightPart::*name, std::int64_t elements) {
+  const auto read = [&](std::string WeightPart::* name, std::int64_t elements) {
     const std::int64_t stored_width = weight.k / elements;
     const std::int64_t begin = gate_up ? 0 : part.first_inter / elements;
     const std::int64_t width = gate_up ? stored_width : part.inter / elements;
     const std::int64_t rows = gate_up ? part.inter : weight.n;
     Tensor<std::uint8_t, 3> result(1, gate_up ? 2 * rows : rows, width);
-    for (int half = 0; half < (gate_up ? 2 : 1); ++half) {
+    for (int h = 0; h < (gate_up ? 2 : 1); ++h) {
+      const auto half = h == 0 ? WeightPart::Half::kGate : WeightPart::Half::kUp;
+      const std::int64_t whose = part.first_expert + expert;
+      const WeightPart& tensor = PartOf(weight, whose, half);
+      const auto stored = BytesOf(set, tensor.*name);
       for (std::int64_t i = 0; i < rows; ++i) {
-        const RowOfPart at = FindRow(weight, part.first_expert + expert, half == 1,
-                                     i + (gate_up ? part.first_inter : 0));
-        const auto stored = BytesOf(set, at.part->*name);
-        const std::uint8_t* row = stored.data() + at.row * stored_width + begin;
-        std::copy(row, row + width, &result(0, half * rows + i, 0));
+        const std::int64_t row =
+            RowInPart(weight, tensor, whose, half, i + (gate_up ? part.first_inter : 0));
+        const std::uint8_t* from = stored.data() + row * stored_width + begin;
+        std::copy(from, from + width, &result(0, h * rows + i, 0));
       }
     }
     return result;

@@ -29,8 +29,8 @@ class Collected {
   }
 
   ReferenceOutput Output(const std::string& name, std::string_view layout) && {
-    return {name,          layout, DType::kU8,   std::move(shape_), std::move(bytes_), 0,
-            std::nullopt, std::nullopt};
+    return {name, layout,       DType::kU8,  std::move(shape_), std::move(bytes_),
+            0,    std::nullopt, std::nullopt};
   }
 
   const std::vector<std::uint8_t>& bytes() const { return bytes_; }
@@ -83,9 +83,9 @@ absl::StatusOr<std::vector<ReferenceOutput>> Gfx942(const MatchedWeight& weight,
   }
   std::vector<ReferenceOutput> outputs;
   outputs.push_back(std::move(rows).Output(weight.name, layout_tag::kGfx942Fp4TileMajor));
-  outputs.push_back(std::move(codes).Output(
-      weight.scale_name,
-      gate_up ? layout_tag::kGfx942CodesTileRounds : layout_tag::kGfx942RowCodes));
+  outputs.push_back(
+      std::move(codes).Output(weight.scale_name, gate_up ? layout_tag::kGfx942CodesTileRounds
+                                                         : layout_tag::kGfx942RowCodes));
   outputs[0].negative_zeros = negative_zeros;
   outputs[0].zero_signs = signs.bytes();
   return outputs;
@@ -94,8 +94,8 @@ absl::StatusOr<std::vector<ReferenceOutput>> Gfx942(const MatchedWeight& weight,
 absl::StatusOr<std::vector<ReferenceOutput>> Gfx950(const MatchedWeight& weight,
                                                     const TensorSet& set, const ExpertPart& part) {
   // Gate and up rows stay in the checkpoint's order: apart, or one beside the other.
-  const bool interleaved = weight.projection == Projection::kGateUp &&
-                           weight.order == GateUpOrder::kInterleaved;
+  const bool interleaved =
+      weight.projection == Projection::kGateUp && weight.order == GateUpOrder::kInterleaved;
   const auto in_order = [&](const Bytes& tensor) -> absl::StatusOr<Bytes> {
     if (interleaved) return reference::gfx942::InterleaveGateUp(tensor, part.inter);
     return tensor;

@@ -34,8 +34,7 @@ ReferenceOutput Output(const std::string& name, std::string_view layout, DType d
           std::nullopt};
 }
 
-ReferenceOutput Bf16Output(const std::string& name, const Tensor<Bf16, 2>& values,
-                           const Bytes& original) {
+ReferenceOutput Bf16Output(const std::string& name, const Tensor<Bf16, 2>& values) {
   Bytes halves(values.dimension(0), 2 * values.dimension(1));
   for (std::int64_t i = 0; i < values.size(); ++i) {
     halves.data()[2 * i] = static_cast<std::uint8_t>(values.data()[i].bits());
@@ -43,7 +42,6 @@ ReferenceOutput Bf16Output(const std::string& name, const Tensor<Bf16, 2>& value
   }
   ReferenceOutput output = Output(name, layout_tag::kPlain, DType::kBf16, halves);
   output.shape = {values.dimension(0), values.dimension(1)};
-  output.original.emplace(original.data(), original.data() + original.size());
   return output;
 }
 
@@ -81,9 +79,8 @@ class LinearReference {
     if (!blocks.ok()) return blocks.status();
     const absl::StatusOr<Bytes> bytes = OcpBytes(*blocks);
     if (!bytes.ok()) return bytes.status();
-    const auto copy =
-        reference::gfx942::DenseCopy(*bytes, *blocks, reference::gfx942::ChunkOrder::kNatural,
-                                     reference::Checks::All());
+    const auto copy = reference::gfx942::DenseCopy(
+        *bytes, *blocks, reference::gfx942::ChunkOrder::kNatural, reference::Checks::All());
     if (!copy.ok()) return copy.status();
     std::vector<ReferenceOutput> outputs = {
         Output(weight_.name, layout_tag::kGfx942Dense, DType::kU8, copy->bytes),
@@ -101,7 +98,8 @@ class LinearReference {
     const bool no_blocks = options_.batch_invariant || !linear_.folds;
     if (linear_.is_bf16) {
       if (no_blocks) {
-        return absl::InvalidArgumentError("a dequantized weight is taken back for block codes only");
+        return absl::InvalidArgumentError(
+            "a dequantized weight is taken back for block codes only");
       }
       const absl::StatusOr<Bytes> blocks = linear_.BlockCodes();
       if (!blocks.ok()) return blocks.status();
@@ -109,11 +107,13 @@ class LinearReference {
       if (!bytes.ok()) return bytes.status();
       return Plain(Output(weight_.name, layout_tag::kPlain, DType::kF8E4m3, *bytes), *blocks);
     }
-    const auto processed = reference::gfx950::ProcessLinear(
-        linear_.bytes, linear_.RowCodes(), no_blocks, reference::Checks::All());
+    const auto processed = reference::gfx950::ProcessLinear(linear_.bytes, linear_.RowCodes(),
+                                                            no_blocks, reference::Checks::All());
     if (!processed.ok()) return processed.status();
     if (const auto* values = std::get_if<Tensor<Bf16, 2>>(&processed->weight)) {
-      return Plain(Bf16Output(weight_.name, *values, linear_.bytes), processed->codes);
+      ReferenceOutput output = Bf16Output(weight_.name, *values);
+      output.original.emplace(linear_.bytes.data(), linear_.bytes.data() + linear_.bytes.size());
+      return Plain(std::move(output), processed->codes);
     }
     return Plain(Output(weight_.name, layout_tag::kPlain, DType::kF8E4m3,
                         std::get<Bytes>(processed->weight)),
@@ -121,12 +121,14 @@ class LinearReference {
   }
 
   Outputs Flashmla() const {
+    if (weight_.flashmla == FlashmlaRole::kNone) {
+      return Plain(linear_.is_bf16
+                       ? Bf16Output(weight_.name, linear_.values)
+                       : Output(weight_.name, layout_tag::kPlain, DType::kF8E4m3, linear_.bytes),
+                   linear_.codes);
+    }
     if (linear_.is_bf16) {
       return absl::InvalidArgumentError("a dequantized weight has no FlashMLA layout");
-    }
-    if (weight_.flashmla == FlashmlaRole::kNone) {
-      return Plain(Output(weight_.name, layout_tag::kPlain, DType::kF8E4m3, linear_.bytes),
-                   linear_.codes);
     }
     const bool is_q = weight_.flashmla == FlashmlaRole::kQFused;
     if (is_q && weight_.head_dim < 1) return absl::InvalidArgumentError("no head_dim");

@@ -20,7 +20,7 @@ namespace lanewise::tools {
 struct ReferenceOutput {
   std::string name;
   std::string_view layout;
-  DType dtype = DType::kU8;        // as stored
+  DType dtype = DType::kU8;         // as stored
   std::vector<std::int64_t> shape;  // as stored
   std::vector<std::uint8_t> bytes;
   std::int64_t negative_zeros = 0;  // -0 that became +0

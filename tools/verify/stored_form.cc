@@ -50,18 +50,12 @@ struct Multiples {
   std::int64_t columns;
 };
 constexpr Multiples kMultiples[] = {
-    {layout_tag::kGfx942Dense, 16, 128},
-    {layout_tag::kGfx942DenseChunkQ, 16, 128},
-    {layout_tag::kGfx942DenseCodes, 1, 4},
-    {layout_tag::kGfx942Fp4TileMajor, 16, 32},
-    {layout_tag::kGfx942Fp4LaneMajor, 1, 32},
-    {layout_tag::kGfx942CodesTileRounds, 16, 1},
-    {layout_tag::kGfx942RowCodes, 1, 1},
-    {layout_tag::kAiterShuffleWeight, 16, 32},
-    {layout_tag::kAiterE8m0Shuffle, 256, 8},
-    {layout_tag::kFlashmlaQFused, 1, 1},
-    {layout_tag::kFlashmlaOFused, 1, 1},
-    {layout_tag::kFlashmlaOFusedChunk, 1, 1},
+    {layout_tag::kGfx942Dense, 16, 128},      {layout_tag::kGfx942DenseChunkQ, 16, 128},
+    {layout_tag::kGfx942DenseCodes, 1, 4},    {layout_tag::kGfx942Fp4TileMajor, 16, 32},
+    {layout_tag::kGfx942Fp4LaneMajor, 1, 32}, {layout_tag::kGfx942CodesTileRounds, 16, 1},
+    {layout_tag::kGfx942RowCodes, 1, 1},      {layout_tag::kAiterShuffleWeight, 16, 32},
+    {layout_tag::kAiterE8m0Shuffle, 256, 8},  {layout_tag::kFlashmlaQFused, 1, 1},
+    {layout_tag::kFlashmlaOFused, 1, 1},      {layout_tag::kFlashmlaOFusedChunk, 1, 1},
 };
 
 // A parameter that sizes the padding, or `otherwise`.
@@ -91,8 +85,8 @@ absl::StatusOr<std::int64_t> ExpectedBytes(const PreparedTensor& what) {
   }
   if (is_code && padded_k > 0) padded_k /= 32;
   if (padded_k > 0 && padded_k < size.columns) {
-    return absl::InvalidArgumentError(absl::StrCat("padded_k = ", IntOr(what, "padded_k", 0),
-                                                   " is less than the logical K"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("padded_k = ", IntOr(what, "padded_k", 0), " is less than the logical K"));
   }
   if (padded_k > 0) size.columns = padded_k;
   if (2 * padded_inter > 0 && 2 * padded_inter < size.rows) {
@@ -107,9 +101,9 @@ absl::StatusOr<std::int64_t> ExpectedBytes(const PreparedTensor& what) {
   for (const Multiples& of : kMultiples) {
     if (of.layout != what.layout) continue;
     if (size.rows % of.rows != 0 || size.columns % of.columns != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          size.rows, " rows of ", size.columns, " bytes: expected multiples of ", of.rows, " and ",
-          of.columns));
+      return absl::InvalidArgumentError(absl::StrCat(size.rows, " rows of ", size.columns,
+                                                     " bytes: expected multiples of ", of.rows,
+                                                     " and ", of.columns));
     }
     return experts * size.rows * size.columns;
   }
@@ -121,8 +115,7 @@ absl::StatusOr<std::int64_t> ExpectedBytes(const PreparedTensor& what) {
 absl::Status CheckStoredForm(std::string_view name, const PreparedTensor& what,
                              std::span<const std::uint8_t> bytes) {
   const auto refuse = [&](const std::string& why) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(AbslView(name), " (", what.layout, "): ", why));
+    return absl::InvalidArgumentError(absl::StrCat(AbslView(name), " (", what.layout, "): ", why));
   };
   const absl::StatusOr<std::int64_t> expected = ExpectedBytes(what);
   if (!expected.ok()) return refuse(std::string(expected.status().message()));

@@ -36,10 +36,9 @@ void VerifyAlone(const PreparedCheckpoint& prepared, int threads, const Progress
     done += tensor.info->byte_count();
     if (progress) progress(done, prepared.set().total_bytes());
   };
-  ParallelFor(std::ssize(tensors), threads,
-              [&](std::int64_t begin, std::int64_t end, int) {
-                for (std::int64_t i = begin; i < end; ++i) check(static_cast<std::size_t>(i));
-              });
+  ParallelFor(std::ssize(tensors), threads, [&](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t i = begin; i < end; ++i) check(static_cast<std::size_t>(i));
+  });
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (!problems[i].empty()) {
       report->problems.push_back(std::move(problems[i]));
@@ -49,6 +48,31 @@ void VerifyAlone(const PreparedCheckpoint& prepared, int threads, const Progress
     ++row.tensors;
     row.bytes += tensors[i].info->byte_count();
   }
+}
+
+// That no file and no rank is missing, and that ranks are where they belong.
+absl::Status CheckWhole(const PreparedCheckpoint& prepared, const std::string& all,
+                        const std::string& path, std::size_t ranks, std::int64_t expected_rank) {
+  const std::vector<TensorSet::Shard>& shards = prepared.set().shards();
+  const bool one_of_many = prepared.set().source() == TensorSet::Source::kFile;
+  if (!one_of_many && prepared.sources().size() != shards.size()) {
+    return absl::FailedPreconditionError(absl::StrCat(path, " was prepared from ",
+                                                      prepared.sources().size(), " files; ",
+                                                      shards.size(), " prepared files are here"));
+  }
+  if (path == all) return absl::OkStatus();
+  const auto options = shards[0].file.metadata().find(std::string(kOptionsKey));
+  if (options == shards[0].file.metadata().end()) return absl::OkStatus();
+  const absl::StatusOr<PreparationOptions> parsed = ParseOptions(options->second, path);
+  if (!parsed.ok()) return parsed.status();
+  const std::string directory = RankDirectory(all, parsed->rank, 2);
+  if (parsed->rank != expected_rank || parsed->ranks != static_cast<int>(ranks) ||
+      fs::path(directory).filename() != fs::path(path).filename()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " holds rank ", parsed->rank, " of ", parsed->ranks, "; ", ranks,
+                     " ranks are here, and all are needed, in rank-0, rank-1, ..."));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -63,15 +87,22 @@ absl::StatusOr<VerifyReport> VerifyPrepared(const VerifyRequest& request,
   }
   VerifyReport report;
   const std::vector<std::string> paths = RankPaths(request.prepared);
+  std::vector<PreparedSource> sources;
   for (const std::string& path : paths) {
     const absl::StatusOr<PreparedCheckpoint> prepared = PreparedCheckpoint::Open(path, "");
     if (!prepared.ok()) return prepared.status();
+    absl::Status whole = CheckWhole(*prepared, request.prepared, path, paths.size(), report.ranks);
+    if (!whole.ok()) return whole;
+    if (report.ranks == 0) sources = prepared->sources();
+    if (prepared->sources() != sources) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(path, " was not prepared from the same source as ", paths[0]));
+    }
     ++report.ranks;
     const std::size_t before = report.problems.size();
     VerifyAlone(*prepared, request.threads, progress, &report);
     if (source != nullptr) {
-      absl::Status status =
-          VerifyAgainst(*prepared, *source, request.threads, progress, &report);
+      absl::Status status = VerifyAgainst(*prepared, *source, request.threads, progress, &report);
       if (!status.ok()) return status;
       report.source_tensors = std::ssize(source->tensors());
     }

@@ -41,8 +41,7 @@ struct VerifyReport {
 // prepared checkpoint explained, and the source has to be the very file that was prepared.
 //
 // An error only where nothing can be checked: no prepared checkpoint, no readable source.
-absl::StatusOr<VerifyReport> VerifyPrepared(const VerifyRequest& request,
-                                            const Progress& progress);
+absl::StatusOr<VerifyReport> VerifyPrepared(const VerifyRequest& request, const Progress& progress);
 
 }  // namespace lanewise::tools
 
