@@ -171,7 +171,7 @@ class LlvmDecoder final : public Decoder {
     if (inst.encoding == Encoding::kMubuf) PlaceBufferOperands(inst);
     inst.klass = ClassOf(inst.encoding, mnemonic, inst.mem);
     inst.undefined = UndefinedRuleOf(mnemonic);
-    if (inst.klass == InstructionClass::kMatrix) inst.matrix_cycles = MatrixCycles(mc);
+    if (inst.klass == InstructionClass::kMatrix) inst.matrix_cycles = MatrixCycles(mc, inst);
     const Handler handler = handlers_.Find(mnemonic);
     inst.handler = handler != nullptr ? handler : FailUnknown;
     return inst;
@@ -208,10 +208,19 @@ class LlvmDecoder final : public Decoder {
            llvm::MCDisassembler::Success;
   }
 
-  // LLVM's scheduling tables give passes of 4 cycles.
-  uint16_t MatrixCycles(const llvm::MCInst& mc) const {
-    const int passes = target_->subtarget->getSchedModel().computeInstrLatency(
-        *target_->subtarget, *target_->instructions, mc);
+  // LLVM's scheduling tables give passes of 4 cycles. Those of the f8f6f4 instructions depend on
+  // the formats: with an 8-bit one twice as many as without.
+  uint16_t MatrixCycles(const llvm::MCInst& mc, const Instruction& inst) const {
+    if (Contains(inst.mnemonic, "f8f6f4")) {
+      const bool wide = inst.mod.cbsz < 2 || inst.mod.blgp < 2;
+      const int passes = Contains(inst.mnemonic, "16x16x128") ? 4 : 8;
+      return static_cast<uint16_t>(passes * (wide ? 2 : 1) * 4);
+    }
+    const llvm::MCSchedModel& model = target_->subtarget->getSchedModel();
+    const unsigned index = target_->instructions->get(mc.getOpcode()).getSchedClass();
+    const llvm::MCSchedClassDesc* entry = model.getSchedClassDesc(index);
+    if (!entry->isValid() || entry->isVariant()) return 0;
+    const int passes = llvm::MCSchedModel::computeInstrLatency(*target_->subtarget, *entry);
     return static_cast<uint16_t>(std::max(passes, 0) * 4);
   }
 
