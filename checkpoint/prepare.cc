@@ -233,38 +233,11 @@ class Preparer {
     return sources;
   }
 
-  std::size_t ShardOf(const std::string& source) const { return set_->Find(source)->shard; }
-
-  // The file of each output: that of its first source. An index cannot name a file without tensors,
-  // so a file that is left with none gets an output that has some source in it, where there is one
-  // to spare.
-  std::vector<std::size_t> ShardsOf(const std::vector<OutputTensor>& outputs) const {
-    std::vector<std::size_t> shard_of;
-    std::vector<std::int64_t> count(set_->shards().size(), 0);
-    for (const OutputTensor& output : outputs) {
-      shard_of.push_back(ShardOf(output.tensor.what.from[0]));
-      ++count[shard_of.back()];
-    }
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      for (const std::string& source : outputs[i].tensor.what.from) {
-        const std::size_t shard = ShardOf(source);
-        if (count[shard] > 0 || count[shard_of[i]] < 2) continue;
-        --count[shard_of[i]];
-        ++count[shard];
-        shard_of[i] = shard;
-      }
-    }
-    return shard_of;
-  }
-
-  // Deals a rank's outputs to its files.
+  // Deals a rank's outputs to its files: each to the file of its first source.
   absl::Status Deal() {
     for (auto& [r, file] : files_) {
-      const std::vector<OutputTensor>& outputs = report_.ranks[r].preparation.outputs;
-      const std::vector<std::size_t> shard_of = ShardsOf(outputs);
-      for (std::size_t i = 0; i < outputs.size(); ++i) {
-        const OutputTensor& output = outputs[i];
-        if (shard_of[i] != file.shard) continue;
+      for (const OutputTensor& output : report_.ranks[r].preparation.outputs) {
+        if (set_->Find(output.tensor.what.from[0])->shard != file.shard) continue;
         file.outputs.push_back(&output);
         if (request_.lossless && !output.verbatim) AddExtras(output, &file);
       }
