@@ -1,5 +1,7 @@
 #include "hip/msgpack.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 
 namespace lanewise::hip {
@@ -117,9 +119,13 @@ class Parser {
     for (uint64_t i = 0; i < count; ++i) {
       absl::StatusOr<MsgpackValue> key = Parse(depth + 1);
       if (!key.ok()) return key;
+      if (key->kind != MsgpackValue::Kind::kString) {
+        return absl::InvalidArgumentError("msgpack: a map's key is no string");
+      }
       absl::StatusOr<MsgpackValue> value = Parse(depth + 1);
       if (!value.ok()) return value;
-      result.map.emplace_back(*std::move(key), *std::move(value));
+      result.keys.push_back(std::move(key->string));
+      result.array.push_back(*std::move(value));
     }
     return result;
   }
@@ -131,8 +137,8 @@ class Parser {
 }  // namespace
 
 const MsgpackValue* MsgpackValue::Find(const std::string& key) const {
-  for (const auto& [name, value] : map) {
-    if (name.kind == Kind::kString && name.string == key) return &value;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i] == key) return &array[i];
   }
   return nullptr;
 }
