@@ -197,6 +197,14 @@ TEST_P(ConversionsTest, NormalizedIntegers) {
   }
 }
 
+TEST_P(ConversionsTest, AccumulatesBytes) {
+  Set(0, 0, 0x11223344u);
+  SetF32(1, 0, 171.5f);  // a tie, to the even 172
+  Set(4, 0, 2);
+  Run("v_cvt_pkaccum_u8_f32 v0, v1, v4");
+  EXPECT_EQ(Get(0, 0), 0x11ac3344u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Chips, ConversionsTest, testing::Values(Arch::kGfx942, Arch::kGfx950),
                          ChipName);
 

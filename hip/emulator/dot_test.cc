@@ -92,6 +92,23 @@ TEST_P(DotTest, Floats) {
   }
 }
 
+// The accumulator is the lane's own, whatever lane DPP reads the first source from.
+TEST_P(DotTest, AccumulatesUnderDpp) {
+  for (int lane = 0; lane < kLanes; ++lane) {
+    SetF32(0, lane, static_cast<float>(lane));
+    SetF32(8, lane, static_cast<float>(lane));
+    SetF32(1, lane, static_cast<float>(lane % 4));
+    SetF32(4, lane, 10.0f);
+    Set(6, lane, 0x3c000000u);  // halves 0, 1
+  }
+  Run("v_fmac_f32_dpp v0, v1, v4 quad_perm:[3,2,1,0] row_mask:0xf bank_mask:0xf\n"
+      "v_dot2c_f32_f16_dpp v8, v6, v6 quad_perm:[3,2,1,0] row_mask:0xf bank_mask:0xf");
+  for (int lane = 0; lane < kLanes; ++lane) {
+    ASSERT_EQ(F32(0, lane), static_cast<float>(lane + 10 * (3 - lane % 4))) << lane;
+    ASSERT_EQ(F32(8, lane), static_cast<float>(lane + 1)) << lane;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Chips, DotTest, testing::Values(Arch::kGfx942, Arch::kGfx950), ChipName);
 
 }  // namespace

@@ -69,7 +69,22 @@ inline Half RoundToHalf(float value) {
   return {half};
 }
 
-// The same from double, rounded once.
+// Toward zero, whatever the host's mode: the bits below a half's are cut off, and what is beyond
+// 65504 becomes that, but for Inf.
+inline Half TruncateToHalf(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  const float absolute = std::bit_cast<float>(magnitude);
+  const auto units = static_cast<int32_t>((absolute < 0x1p-14f ? absolute : 0.0f) * 0x1p24f);
+  const float cut = std::bit_cast<float>(magnitude & 0xffffe000u);
+  const float normal = cut > 65504.0f ? 65504.0f : cut;
+  const float finite = absolute < 0x1p-14f ? static_cast<float>(units) * 0x1p-24f : normal;
+  const uint32_t special = magnitude > 0x7f800000u ? magnitude | 0x400000u : magnitude;
+  const float result = magnitude >= 0x7f800000u ? std::bit_cast<float>(special) : finite;
+  return {static_cast<uint16_t>(EncodeHalf(result).bits | (bits >> 16 & 0x8000u))};
+}
+
+// As RoundToHalf(float) from a double, rounded once.
 inline Half RoundToHalf(double value) {
   const auto word = std::bit_cast<uint64_t>(value);
   const uint64_t exponent = word & 0x7ff0000000000000u;

@@ -24,22 +24,6 @@ void RoundRow(uint32_t words[kLanes]) {
   }
 }
 
-#else
-
-// The bits below a half's are cut off; at most the largest half, but for Inf.
-Half Truncate(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  const uint32_t magnitude = bits & 0x7fffffffu;
-  const float absolute = std::bit_cast<float>(magnitude);
-  const float whole =
-      static_cast<float>(static_cast<int32_t>((absolute < 0x1p-14f ? absolute : 0.0f) * 0x1p24f));
-  const float cut = std::bit_cast<float>(magnitude & 0xffffe000u);
-  const float finite = absolute < 0x1p-14f ? whole * 0x1p-24f : (cut > 65504.0f ? 65504.0f : cut);
-  const uint32_t special = magnitude > 0x7f800000u ? magnitude | 0x400000u : magnitude;
-  const float result = magnitude >= 0x7f800000u ? std::bit_cast<float>(special) : finite;
-  return {static_cast<uint16_t>(EncodeHalf(result).bits | (bits >> 16 & 0x8000u))};
-}
-
 #endif
 
 }  // namespace
@@ -77,7 +61,7 @@ void FloatsToHalvesTowardZero(uint32_t words[kLanes]) {
   RoundRow<_MM_FROUND_TO_ZERO>(words);
 #else
   for (int lane = 0; lane < kLanes; ++lane) {
-    words[lane] = Truncate(std::bit_cast<float>(words[lane])).bits;
+    words[lane] = TruncateToHalf(std::bit_cast<float>(words[lane])).bits;
   }
 #endif
 }

@@ -8,6 +8,7 @@
 #include "hip/emulator/float_parts.h"
 #include "hip/emulator/half.h"
 #include "hip/emulator/vector_op.h"
+#include "hip/emulator/wave.h"
 
 namespace lanewise::emulator {
 namespace {
@@ -43,6 +44,14 @@ uint32_t ByteOfFloat(float a, uint32_t b, uint32_t c) {
   return (c & ~(0xffu << shift)) | byte << shift;
 }
 
+// LLVM does not list the destination, whose other bytes stay, among the sources.
+void AccumulateByte(Wave& wave, const Instruction& inst) {
+  Instruction full = inst;
+  full.src[2] = inst.dst[0];
+  full.src_count = 3;
+  VectorOp<ByteOfFloat>(wave, full);
+}
+
 }  // namespace
 
 void RegisterNormalized(Arch /*arch*/, HandlerTable& table) {
@@ -53,8 +62,7 @@ void RegisterNormalized(Arch /*arch*/, HandlerTable& table) {
   table.Add("v_cvt_norm_i16_f16", VectorOp<OfHalf<Signed>>);
   table.Add("v_cvt_norm_u16_f16", VectorOp<OfHalf<Unsigned>>);
   table.Add("v_cvt_pk_u8_f32", VectorOp<ByteOfFloat>);
-  // Its third source is the old destination.
-  table.Add("v_cvt_pkaccum_u8_f32", VectorOp<ByteOfFloat>);
+  table.Add("v_cvt_pkaccum_u8_f32", AccumulateByte);
 }
 
 }  // namespace lanewise::emulator
