@@ -12,10 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "checkpoint/digest.h"
+#include "checkpoint/made_directories.h"
 #include "checkpoint/prepared.h"
 #include "checkpoint/recipe_set.h"
 #include "checkpoint/safetensors_index.h"
-#include "layouts/catalogue.h"
+#include "checkpoint/text.h"
 #include "nlohmann/json.hpp"
 #include "weights/linear_source.h"
 #include "weights/zero_signs.h"
@@ -24,17 +25,6 @@ namespace lanewise {
 namespace {
 
 namespace fs = std::filesystem;
-
-absl::Status Annotated(const absl::Status& status, std::string_view tensor) {
-  return absl::Status(status.code(), absl::StrCat(AbslView(tensor), ": ", status.message()));
-}
-
-// A plan for a source's own bytes, for what lossless stores beside a converted weight.
-TensorPlan OriginalRows(const TensorPlan& converted) {
-  TensorPlan plan = *MakePlan(*FindLayout("plain"), converted.rows(), converted.source_row_bytes);
-  plan.place = converted.place;
-  return plan;
-}
 
 // One output file: its tensors and, once begun, its writer.
 struct OutputFile {
@@ -61,14 +51,8 @@ class Preparer {
     status = CheckPlaces();
     if (status.ok() && request_.dry_run) return std::move(report_);
     if (status.ok()) status = Write();
-    if (!status.ok()) {
-      files_.clear();  // removes the temporary files
-      for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
-        std::error_code ignored;
-        fs::remove(*made, ignored);  // empty directories only
-      }
-      return status;
-    }
+    if (!status.ok()) return status;
+    made_.Keep();
     return std::move(report_);
   }
 
@@ -212,19 +196,6 @@ class Preparer {
     return absl::OkStatus();
   }
 
-  absl::Status MakeDirectory(const fs::path& directory) {
-    if (directory.empty()) return absl::OkStatus();
-    std::error_code error;
-    if (fs::is_directory(directory, error)) return absl::OkStatus();
-    if (absl::Status status = MakeDirectory(directory.parent_path()); !status.ok()) return status;
-    if (fs::create_directory(directory, error)) made_.push_back(directory.string());
-    if (!fs::is_directory(directory)) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("cannot make the directory ", directory.string(), ": ", error.message()));
-    }
-    return absl::OkStatus();
-  }
-
   Sources SourcesOf(const OutputTensor& output) const {
     Sources sources;
     for (const std::string& name : output.sources) {
@@ -234,7 +205,7 @@ class Preparer {
   }
 
   // Deals a rank's outputs to its files: each to the file of its first source.
-  absl::Status Deal() {
+  void Deal() {
     for (auto& [r, file] : files_) {
       for (const OutputTensor& output : report_.ranks[r].preparation.outputs) {
         if (set_->Find(output.tensor.what.from[0])->shard != file.shard) continue;
@@ -244,7 +215,6 @@ class Preparer {
       // All of its tensors are parts of ones that begin in other files.
       if (file.outputs.empty() && !set_->index_name().empty()) AddEmptyMarker(&file);
     }
-    return absl::OkStatus();
   }
 
   static void AddEmptyMarker(OutputFile* file) {
@@ -264,7 +234,7 @@ class Preparer {
       bytes = ZeroSigns(output.plan, SourcesOf(output));
       extra.tensor.stored = {ZeroSignsName(name), DType::kU8, {std::ssize(bytes)}};
     } else if (output.plan.conversion == Conversion::kE4m3ToBf16) {
-      extra.plan = OriginalRows(output.plan);
+      extra.plan = SourceRowsOf(output.plan);
       extra.sources = output.sources;
       extra.tensor.stored = {OriginalName(name), DType::kF8E4m3, extra.plan.shape};
     } else {
@@ -279,18 +249,18 @@ class Preparer {
   }
 
   absl::Status Write() {
-    if (absl::Status status = Deal(); !status.ok()) return status;
+    Deal();
     for (auto& [r, file] : files_) {
       if (absl::Status status = Begin(r, &file); !status.ok()) return status;
     }
     for (auto& [r, file] : files_) {
       for (std::size_t i = 0; i < file.outputs.size(); ++i) {
         absl::Status status = WriteOutput(*file.outputs[i], i, &file, &report_.ranks[r]);
-        if (!status.ok()) return Annotated(status, file.outputs[i]->tensor.stored.name);
+        if (!status.ok()) return OfTensor(file.outputs[i]->tensor.stored.name, status);
       }
       for (std::size_t i = 0; i < file.extras.size(); ++i) {
         absl::Status status = WriteExtra(i, &file, &report_.ranks[r]);
-        if (!status.ok()) return Annotated(status, file.extras[i].tensor.stored.name);
+        if (!status.ok()) return OfTensor(file.extras[i].tensor.stored.name, status);
       }
     }
     for (std::size_t s = 0; s < set_->shards().size(); ++s) {
@@ -306,7 +276,7 @@ class Preparer {
   }
 
   absl::Status Begin(std::size_t r, OutputFile* file) {
-    if (absl::Status status = MakeDirectory(fs::path(file->path).parent_path()); !status.ok()) {
+    if (absl::Status status = made_.Make(fs::path(file->path).parent_path()); !status.ok()) {
       return status;
     }
     const SafetensorsFile& source = set_->shards()[file->shard].file;
@@ -441,9 +411,9 @@ class Preparer {
   std::unique_ptr<TensorSet> set_;
   std::vector<TensorSpec> specs_;
   Recipe recipe_;
+  MadeDirectories made_;
   std::vector<std::pair<std::size_t, OutputFile>>
-      files_;                      // with the index of its rank in the report
-  std::vector<std::string> made_;  // directories
+      files_;  // with the index of its rank in the report
   std::vector<std::uint8_t> buffer_;
   std::int64_t total_bytes_ = 0;
   std::int64_t done_bytes_ = 0;

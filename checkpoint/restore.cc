@@ -14,20 +14,18 @@
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "checkpoint/digest.h"
+#include "checkpoint/made_directories.h"
 #include "checkpoint/prepared.h"
+#include "checkpoint/rank_paths.h"
 #include "checkpoint/safetensors_index.h"
 #include "checkpoint/safetensors_writer.h"
-#include "layouts/catalogue.h"
+#include "checkpoint/text.h"
 #include "weights/zero_signs.h"
 
 namespace lanewise {
 namespace {
 
 namespace fs = std::filesystem;
-
-absl::Status Annotated(const absl::Status& status, std::string_view tensor) {
-  return absl::Status(status.code(), absl::StrCat(AbslView(tensor), ": ", status.message()));
-}
 
 // One of the files to write.
 struct SourceFile {
@@ -72,27 +70,15 @@ class Restorer {
     if (status.ok()) status = CreateFiles();
     for (std::size_t i = 0; status.ok() && i < groups_.size(); ++i) status = Restore(groups_[i]);
     if (status.ok()) status = Finish();
-    if (!status.ok()) {
-      files_.clear();  // removes the temporary files
-      for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
-        std::error_code ignored;
-        fs::remove(*made, ignored);  // empty directories only
-      }
-      return status;
-    }
+    if (!status.ok()) return status;
+    made_.Keep();
     return std::move(report_);
   }
 
  private:
   absl::Status OpenRanks() {
-    std::vector<std::string> paths = {request_.in};
-    std::error_code error;
-    if (fs::is_directory(RankDirectory(request_.in, 0, 2), error)) {
-      paths.clear();
-      for (int rank = 0; fs::is_directory(RankDirectory(request_.in, rank, 2), error); ++rank) {
-        paths.push_back(RankDirectory(request_.in, rank, 2));
-      }
-    }
+    const std::vector<std::string> paths = RankPaths(request_.in);
+    in_ranks_ = paths[0] != request_.in;
     for (const std::string& path : paths) {
       absl::StatusOr<PreparedCheckpoint> prepared = PreparedCheckpoint::Open(path, "");
       if (!prepared.ok()) return prepared.status();
@@ -149,7 +135,7 @@ class Restorer {
                                                         " prepared files, but was prepared from ",
                                                         sources.size()));
     }
-    const bool one_file = set.source() == TensorSet::Source::kFile && !RanksInDirectories();
+    const bool one_file = set.source() == TensorSet::Source::kFile && !in_ranks_;
     for (std::size_t i = 0; i < files_.size(); ++i) {
       files_[i].digest = sources[i].xxh3;
       files_[i].path =
@@ -160,11 +146,6 @@ class Restorer {
       }
     }
     return absl::OkStatus();
-  }
-
-  bool RanksInDirectories() const {
-    std::error_code error;
-    return fs::is_directory(RankDirectory(request_.in, 0, 2), error);
   }
 
   absl::Status PlanAgain() {
@@ -271,19 +252,6 @@ class Restorer {
     }
   }
 
-  absl::Status MakeDirectory(const fs::path& directory) {
-    if (directory.empty()) return absl::OkStatus();
-    std::error_code error;
-    if (fs::is_directory(directory, error)) return absl::OkStatus();
-    if (absl::Status status = MakeDirectory(directory.parent_path()); !status.ok()) return status;
-    if (fs::create_directory(directory, error)) made_.push_back(directory.string());
-    if (!fs::is_directory(directory)) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("cannot make the directory ", directory.string(), ": ", error.message()));
-    }
-    return absl::OkStatus();
-  }
-
   absl::Status CreateFiles() {
     std::error_code error;
     for (const Rank& rank : ranks_) {
@@ -304,7 +272,7 @@ class Restorer {
     }
     for (std::size_t f = 0; f < files_.size(); ++f) {
       SourceFile& file = files_[f];
-      if (absl::Status status = MakeDirectory(fs::path(file.path).parent_path()); !status.ok()) {
+      if (absl::Status status = made_.Make(fs::path(file.path).parent_path()); !status.ok()) {
         return status;
       }
       absl::StatusOr<SafetensorsWriter> writer =
@@ -331,7 +299,7 @@ class Restorer {
       Sinks sinks;
       for (const std::string& source : one.output->sources) sinks.push_back(room.at(source));
       absl::Status status = RestoreOutput(one, sinks);
-      if (!status.ok()) return Annotated(status, one.output->tensor.stored.name);
+      if (!status.ok()) return OfTensor(one.output->tensor.stored.name, status);
     }
     for (const std::string& source : group.sources) {
       const Place& place = places_.at(source);
@@ -360,10 +328,7 @@ class Restorer {
     if (const auto original = Stored(prepared, OriginalName(name))) {
       absl::Status status = prepared.Verify(OriginalName(name));
       if (!status.ok()) return status;
-      TensorPlan plan = *MakePlan(*FindLayout(layout_tag::kPlain), output.plan.rows(),
-                                  output.plan.source_row_bytes);
-      plan.place = output.plan.place;
-      return RestorePlan(plan, *original, request_.threads, sinks);
+      return RestorePlan(SourceRowsOf(output.plan), *original, request_.threads, sinks);
     }
     dequantized_ = dequantized_ || output.plan.conversion == Conversion::kE4m3ToBf16;
     absl::Status status = RestorePlan(output.plan, *memory, request_.threads, sinks);
@@ -444,12 +409,13 @@ class Restorer {
   const Progress& progress_;
   RestoreReport report_;
   std::vector<Rank> ranks_;
+  bool in_ranks_ = false;  // whether `in` holds rank-0, rank-1, ...
+  MadeDirectories made_;
   std::vector<SourceFile> files_;
   std::vector<std::string> header_texts_;
   std::vector<TensorSpec> specs_;
   std::vector<Group> groups_;
   std::map<std::string, Place, std::less<>> places_;
-  std::vector<std::string> made_;  // directories
   std::int64_t total_bytes_ = 0;
   std::int64_t done_bytes_ = 0;
   bool dequantized_ = false;  // some weight was, and its original is not stored

@@ -6,8 +6,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "checkpoint/made_directories.h"
+#include "checkpoint/prepared_metadata.h"
 #include "checkpoint/safetensors_index.h"
 #include "checkpoint/safetensors_writer.h"
+#include "checkpoint/text.h"
 
 namespace lanewise {
 namespace {
@@ -16,9 +19,6 @@ namespace fs = std::filesystem;
 
 // Bytes that are copied at a time.
 constexpr std::int64_t kCopyBytes = std::int64_t{64} << 20;
-
-// What marks a prepared file's metadata.
-constexpr char kPreparedKey[] = "lanewise.format";
 
 // One output's place: its file, and its number there.
 struct Place {
@@ -40,6 +40,7 @@ class Rewriter {
     for (std::size_t i = 0; status.ok() && i < writers_.size(); ++i) status = writers_[i].Finish();
     if (status.ok()) status = WriteIndex();
     if (!status.ok()) return status;
+    made_.Keep();
     return total_;
   }
 
@@ -69,7 +70,7 @@ class Rewriter {
     }
     std::error_code error;
     for (const TensorSet::Shard& shard : set_.shards()) {
-      if (shard.file.metadata().count(kPreparedKey) != 0) {
+      if (shard.file.metadata().count(std::string(kFormatKey)) != 0) {
         return absl::InvalidArgumentError(
             absl::StrCat(shard.file.path(), " is a prepared file: restore it first"));
       }
@@ -90,9 +91,9 @@ class Rewriter {
   absl::Status Create() {
     for (std::size_t i = 0; i < set_.shards().size(); ++i) {
       const std::string path = PathOf(set_.shards()[i].name);
-      std::error_code error;
-      const fs::path directory = fs::path(path).parent_path();
-      if (!directory.empty()) fs::create_directories(directory, error);
+      if (absl::Status status = made_.Make(fs::path(path).parent_path()); !status.ok()) {
+        return status;
+      }
       std::map<std::string, std::string> metadata = set_.shards()[i].file.metadata();
       for (const auto& [key, value] : request_.metadata) metadata[key] = value;
       absl::StatusOr<SafetensorsWriter> writer =
@@ -126,9 +127,7 @@ class Rewriter {
         status = sink(0, at, bytes.subspan(static_cast<std::size_t>(at), count));
       }
     }
-    if (!status.ok()) {
-      return absl::Status(status.code(), absl::StrCat(source.name(), ": ", status.message()));
-    }
+    if (!status.ok()) return OfTensor(source.name(), status);
     for (std::size_t i = first; i < next_[source.shard]; ++i) {
       done_ += writer.tensors()[i].byte_count();
     }
@@ -151,8 +150,9 @@ class Rewriter {
   const std::vector<RewrittenTensor>& tensors_;
   const RewriteProgress& progress_;
   std::vector<std::vector<TensorSpec>> specs_;  // by shard
-  std::vector<SafetensorsWriter> writers_;      // by shard
-  std::vector<std::size_t> next_;               // by shard: the number of its next output
+  MadeDirectories made_;
+  std::vector<SafetensorsWriter> writers_;  // by shard
+  std::vector<std::size_t> next_;           // by shard: the number of its next output
   std::int64_t total_ = 0;
   std::int64_t done_ = 0;
 };

@@ -26,4 +26,8 @@ std::string DimensionsText(std::span<const int64_t> shape) {
                       "]");
 }
 
+absl::Status OfTensor(std::string_view tensor, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(AbslView(tensor), ": ", status.message()));
+}
+
 }  // namespace lanewise

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
+
 namespace lanewise {
 
 // 'name', control characters and broken UTF-8 escaped, and what is longer than 200 bytes cut with
@@ -16,6 +18,9 @@ std::string Quoted(std::string_view name);
 
 // "[2, 3]"; a scalar is "[]".
 std::string DimensionsText(std::span<const int64_t> shape);
+
+// The same error, its message beginning with the tensor it is about.
+absl::Status OfTensor(std::string_view tensor, const absl::Status& status);
 
 }  // namespace lanewise
 

@@ -9,10 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "checkpoint/rank_paths.h"
 #include "nlohmann/json.hpp"
 #include "tools/command.h"
 #include "tools/inspect/inspect.h"
-#include "tools/rank_paths.h"
 
 namespace lanewise::tools {
 namespace {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "base/text.h"
 #include "layouts/bind.h"
+#include "layouts/catalogue.h"
 #include "weights/bf16_rows.h"
 #include "weights/parallel.h"
 
@@ -267,6 +268,13 @@ absl::StatusOr<TensorPlan> MakePlan(const Layout& layout, std::int64_t rows,
   plan.shape = {rows, memory_row_bytes};
   plan.source_row_bytes = plan.row_bytes = memory_row_bytes;
   return plan;
+}
+
+TensorPlan SourceRowsOf(const TensorPlan& plan) {
+  // Row-major order fits any extents.
+  TensorPlan rows = *MakePlan(CatalogueLayout("plain"), plan.rows(), plan.source_row_bytes);
+  rows.place = plan.place;
+  return rows;
 }
 
 absl::StatusOr<RewriteCounts> RunPlanLeads(const TensorPlan& plan, const Sources& sources,

@@ -116,6 +116,10 @@ absl::Status RestorePlan(const TensorPlan& plan, std::span<const std::uint8_t> m
 absl::StatusOr<TensorPlan> MakePlan(const Layout& layout, std::int64_t rows,
                                     std::int64_t memory_row_bytes);
 
+// The plan of the source rows behind `plan` as they are, row-major: what takes the originals of a
+// converted weight along, and back.
+TensorPlan SourceRowsOf(const TensorPlan& plan);
+
 }  // namespace lanewise
 
 #endif  // LANEWISE_WEIGHTS_TENSOR_PLAN_H_

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checkpoint/prepared.h"
-#include "tools/rank_paths.h"
+#include "checkpoint/rank_paths.h"
 #include "tools/verify/against_source.h"
 #include "tools/verify/stored_form.h"
 #include "weights/parallel.h"

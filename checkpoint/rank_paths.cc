@@ -1,4 +1,4 @@
-#include "tools/rank_paths.h"
+#include "checkpoint/rank_paths.h"
 
 #include <charconv>
 #include <filesystem>
@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-namespace lanewise::tools {
+namespace lanewise {
 
 std::vector<std::string> RankPaths(const std::string& path) {
   constexpr std::string_view kPrefix = "rank-";
@@ -28,4 +28,4 @@ std::vector<std::string> RankPaths(const std::string& path) {
   return paths;
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise

@@ -1,15 +1,15 @@
-#ifndef LANEWISE_TOOLS_RANK_PATHS_H_
-#define LANEWISE_TOOLS_RANK_PATHS_H_
+#ifndef LANEWISE_CHECKPOINT_RANK_PATHS_H_
+#define LANEWISE_CHECKPOINT_RANK_PATHS_H_
 
 #include <string>
 #include <vector>
 
-namespace lanewise::tools {
+namespace lanewise {
 
 // The prepared checkpoints at a path: the directories rank-0, rank-1, ... in it, by their numbers
 // (not all need be there), or the path itself where it has none.
 std::vector<std::string> RankPaths(const std::string& path);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise
 
-#endif  // LANEWISE_TOOLS_RANK_PATHS_H_
+#endif  // LANEWISE_CHECKPOINT_RANK_PATHS_H_
