@@ -1,0 +1,18 @@
+#ifndef LANEWISE_HIP_COMMON_ALIGNMENT_H_
+#define LANEWISE_HIP_COMMON_ALIGNMENT_H_
+
+// What launchers ask of the pointers they are given.
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace lanewise::hip {
+
+// OK, or InvalidArgument naming the operand if the pointer is null or no multiple of `bytes`.
+absl::Status CheckAligned(std::string_view operand, const void* pointer, int64_t bytes);
+
+}  // namespace lanewise::hip
+
+#endif  // LANEWISE_HIP_COMMON_ALIGNMENT_H_
