@@ -1,6 +1,6 @@
 // The HIP runtime API as an ordinary program calls it.
 
-#include <hip/hip_runtime_api.h>
+#include "hip/hip_api.h"
 
 #include <array>
 #include <cstdint>

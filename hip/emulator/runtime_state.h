@@ -5,8 +5,6 @@
 //
 // Every operation is complete when its call returns, so streams keep their order by themselves.
 
-#include <hip/hip_runtime_api.h>
-
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -23,6 +21,7 @@
 #include "hip/emulator/code_object.h"
 #include "hip/emulator/counters.h"
 #include "hip/emulator/launch.h"
+#include "hip/hip_api.h"
 
 namespace lanewise::emulator {
 

@@ -1,9 +1,8 @@
 #include "hip/runtime/buffer.h"
 
-#include <hip/hip_runtime_api.h>
-
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "hip/hip_api.h"
 #include "hip/runtime/error.h"
 
 namespace lanewise::hip {

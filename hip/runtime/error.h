@@ -3,12 +3,11 @@
 
 // HIP's error codes as absl::Status.
 
-#include <hip/hip_runtime_api.h>
-
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "hip/hip_api.h"
 
 namespace lanewise::hip {
 

@@ -8,8 +8,6 @@
 //   absl::Status status = kernel->Launch({.grid = {n / 16}, .block = {256}}, stream,
 //                                        weights, activations, out, n, k);
 
-#include <hip/hip_runtime_api.h>
-
 #include <cstdint>
 #include <map>
 #include <span>
@@ -21,6 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "hip/embedded_code_object.h"
+#include "hip/hip_api.h"
 #include "hip/runtime/buffer.h"
 #include "hip/runtime/device.h"
 #include "hip/runtime/stream.h"

@@ -3,11 +3,10 @@
 
 // Streams and events of the current device.
 
-#include <hip/hip_runtime_api.h>
-
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "hip/hip_api.h"
 
 namespace lanewise::hip {
 
