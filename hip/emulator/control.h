@@ -12,6 +12,7 @@
 
 #include "hip/emulator/checks.h"
 #include "hip/emulator/counters.h"
+#include "hip/emulator/traffic.h"
 
 namespace lanewise::emulator {
 
@@ -21,6 +22,11 @@ void SetThreads(int threads);
 
 // Of the last launch that succeeded, on any device.
 LaunchCounters LastLaunchCounters();
+
+// Between the two calls every launch that succeeds is recorded, on any device, and what it loads
+// and stores by allocation: for programs that launch one after the other. Costs time.
+void StartRecording();
+Recording StopRecording();
 
 // Why the last call of this thread that failed did so; empty before the first.
 std::string LastReport();

@@ -20,6 +20,7 @@
 #include "hip/emulator/checks.h"
 #include "hip/emulator/code_object.h"
 #include "hip/emulator/counters.h"
+#include "hip/emulator/traffic.h"
 
 namespace lanewise::emulator {
 
@@ -46,6 +47,7 @@ struct LaunchConfig {
   Checks checks = kAllChecks;
   int threads = 0;  // 0: one for each processor
   TraceOptions trace;
+  TrafficRecorder* traffic = nullptr;  // notes each access, where there is one
 };
 
 // Runs to the end, or to the first failure in ascending order of workgroups: a fault or a report of

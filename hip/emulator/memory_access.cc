@@ -228,9 +228,9 @@ void BufferAddresses(Wave& wave, const Instruction& inst, uint32_t bytes, LaneAd
   }
 }
 
-// Distinct values of address / unit over ranges of `bytes`.
-uint64_t DistinctUnits(const LaneAddresses& addresses, uint64_t mask, uint32_t bytes, int shift) {
-  uint64_t units[2 * kLanes];
+// Distinct values of address / unit over ranges of `bytes`, in `units`; returns how many.
+uint64_t DistinctUnits(const LaneAddresses& addresses, uint64_t mask, uint32_t bytes, int shift,
+                       uint64_t (&units)[2 * kLanes]) {
   int count = 0;
   bool ascending = true;
   ForEachLane(mask, [&](int lane) {
@@ -246,6 +246,33 @@ uint64_t DistinctUnits(const LaneAddresses& addresses, uint64_t mask, uint32_t b
   if (ascending) return static_cast<uint64_t>(count);
   std::sort(units, units + count);
   return static_cast<uint64_t>(std::unique(units, units + count) - units);
+}
+
+// Tells the recorder of one instruction's access, allocation by allocation: mostly it is one.
+void NoteTraffic(WorkgroupContext& context, const LaneAddresses& addresses, uint64_t mask,
+                 uint32_t bytes, AccessKind kind) {
+  const auto noted = kind == AccessKind::kRead    ? TrafficRecorder::Kind::kLoad
+                     : kind == AccessKind::kWrite ? TrafficRecorder::Kind::kStore
+                                                  : TrafficRecorder::Kind::kAtomic;
+  while (mask != 0) {
+    const uint64_t address = addresses.address[std::countr_zero(mask)];
+    const Allocation* allocation = context.memory->Find(address, bytes);
+    if (allocation == nullptr) return;  // the access itself fails
+    uint64_t inside = 0;
+    ForEachLane(mask, [&](int lane) {
+      const uint64_t at = addresses.address[lane];
+      if (at >= allocation->base && at - allocation->base < allocation->size) {
+        inside |= uint64_t{1} << lane;
+      }
+      return true;
+    });
+    uint64_t units[2 * kLanes];
+    const uint64_t segments = DistinctUnits(addresses, inside, bytes, 6, units);
+    const uint64_t lines = DistinctUnits(addresses, inside, bytes, 7, units);
+    context.traffic->Note(*allocation, noted, static_cast<uint64_t>(std::popcount(inside)) * bytes,
+                          {units, lines}, segments);
+    mask &= ~inside;
+  }
 }
 
 }  // namespace
@@ -289,8 +316,17 @@ void CountGlobal(Wave& wave, const LaneAddresses& addresses, uint32_t bytes, Acc
   counters.scratch_bytes += scratch_lanes * bytes;
   if (mask == 0) return;
   memory.bytes += static_cast<uint64_t>(std::popcount(mask)) * bytes;
-  memory.lines += DistinctUnits(addresses, mask, bytes, 7);
-  memory.segments += DistinctUnits(addresses, mask, bytes, 6);
+  uint64_t units[2 * kLanes];
+  memory.lines += DistinctUnits(addresses, mask, bytes, 7, units);
+  memory.segments += DistinctUnits(addresses, mask, bytes, 6, units);
+  if (wave.context->traffic != nullptr) NoteTraffic(*wave.context, addresses, mask, bytes, kind);
+}
+
+void NoteScalarLoad(Wave& wave, uint64_t address, uint32_t bytes) {
+  if (wave.context->traffic == nullptr) return;
+  LaneAddresses addresses;
+  addresses.address[0] = address;
+  NoteTraffic(*wave.context, addresses, 1, bytes, AccessKind::kRead);
 }
 
 void CountLds(Wave& wave, const uint32_t offsets[kLanes], uint32_t bytes, AccessKind kind) {

@@ -38,6 +38,9 @@ uint8_t* Resolve(Wave& wave, Space space, uint64_t address, uint32_t bytes, Acce
 // Counts one global access of all active lanes: bytes, 128-byte lines, 64-byte segments.
 void CountGlobal(Wave& wave, const LaneAddresses& addresses, uint32_t bytes, AccessKind kind);
 
+// Counts one load of the scalar unit in the launch's traffic; its address is good.
+void NoteScalarLoad(Wave& wave, uint64_t address, uint32_t bytes);
+
 // Counts one LDS access: bytes and bank conflicts. `offsets` are byte offsets of active lanes.
 void CountLds(Wave& wave, const uint32_t offsets[kLanes], uint32_t bytes, AccessKind kind);
 

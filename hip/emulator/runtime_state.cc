@@ -85,7 +85,8 @@ Allocation RuntimeState::Find(const void* pointer, int& owner) const {
   return host_memory_.Around(address);
 }
 
-void RuntimeState::SetCounters(const LaunchCounters& counters) {
+void RuntimeState::NoteLaunch(std::string_view kernel, const LaunchCounters& counters) {
+  if (recording) traffic_.NoteLaunch(kernel, counters);
   const std::lock_guard<std::mutex> lock(mutex_);
   counters_ = counters;
 }
@@ -154,13 +155,14 @@ hipError_t LaunchFunction(const char* function, const LoadedFunction& loaded, Ex
   config.arguments = arguments;
   config.checks = state.checks;
   config.threads = state.threads;
+  if (state.recording) config.traffic = &state.traffic();
   config.memory = state.device_memory(loaded.module->device).All();
   for (Allocation& allocation : state.host_memory().All()) {
     config.memory.push_back(std::move(allocation));
   }
   const absl::StatusOr<LaunchCounters> counters = Launch(config);
   if (!counters.ok()) return Fail(function, counters.status());
-  state.SetCounters(*counters);
+  state.NoteLaunch(loaded.kernel->name, *counters);
   return hipSuccess;
 }
 
@@ -168,6 +170,15 @@ void SetChecks(Checks checks) { RuntimeState::Get().checks = checks; }
 void SetThreads(int threads) { RuntimeState::Get().threads = threads; }
 LaunchCounters LastLaunchCounters() { return RuntimeState::Get().counters(); }
 std::string LastReport() { return Report(); }
+
+void StartRecording() {
+  RuntimeState::Get().traffic().Take();
+  RuntimeState::Get().recording = true;
+}
+Recording StopRecording() {
+  RuntimeState::Get().recording = false;
+  return RuntimeState::Get().traffic().Take();
+}
 
 bool NameAllocation(const void* pointer, std::string_view name) {
   const auto base = reinterpret_cast<uint64_t>(pointer);

@@ -21,6 +21,7 @@
 #include "hip/emulator/code_object.h"
 #include "hip/emulator/counters.h"
 #include "hip/emulator/launch.h"
+#include "hip/emulator/traffic.h"
 #include "hip/hip_api.h"
 
 namespace lanewise::emulator {
@@ -56,8 +57,13 @@ class RuntimeState {
   std::atomic<Checks> checks{kAllChecks};
   std::atomic<int> threads{0};
 
-  void SetCounters(const LaunchCounters& counters);
+  // Remembers a launch that succeeded.
+  void NoteLaunch(std::string_view kernel, const LaunchCounters& counters);
   LaunchCounters counters() const;
+
+  // Notes the accesses of all launches while `recording`.
+  std::atomic<bool> recording{false};
+  TrafficRecorder& traffic() { return traffic_; }
 
  private:
   RuntimeState();
@@ -67,6 +73,7 @@ class RuntimeState {
   std::atomic<uint64_t> allocations_{0};
   mutable std::mutex mutex_;
   LaunchCounters counters_;
+  TrafficRecorder traffic_;
 };
 
 // The calling thread's device.

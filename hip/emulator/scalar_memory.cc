@@ -28,6 +28,7 @@ void LoadDwords(Wave& wave, const Instruction& inst, uint64_t address, int dword
   if (from == nullptr) return;
   std::memcpy(&wave.scalar[inst.dst[0].index], from, static_cast<size_t>(dwords) * 4);
   wave.context->counters.scalar_load_bytes += static_cast<uint64_t>(dwords) * 4;
+  NoteScalarLoad(wave, address, static_cast<uint32_t>(dwords) * 4);
 }
 
 uint64_t OffsetOf(const Wave& wave, const Instruction& inst) {
@@ -58,6 +59,7 @@ void BufferLoad(Wave& wave, const Instruction& inst) {
         Resolve(wave, Space::kGlobal, base + offset + 4 * i, 4, AccessKind::kRead, kScalarLane);
     if (from == nullptr) return;
     std::memcpy(&words[i], from, 4);
+    NoteScalarLoad(wave, base + offset + 4 * i, 4);
   }
   std::memcpy(&wave.scalar[inst.dst[0].index], words, sizeof(words));
   wave.context->counters.scalar_load_bytes += sizeof(words);

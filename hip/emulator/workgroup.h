@@ -9,13 +9,14 @@
 #include "hip/emulator/allocation_map.h"
 #include "hip/emulator/checks.h"
 #include "hip/emulator/counters.h"
+#include "hip/emulator/traffic.h"
 #include "hip/emulator/wave.h"
 
 namespace lanewise::emulator {
 
 // The checker's knowledge of one wave's registers. Bit l of a mask is lane l.
 struct WaveShadow {
-  uint64_t defined[kVectorRows];  // lanes written
+  uint64_t defined[kVectorRows];            // lanes written
   uint32_t scalar_defined[kScalarEntries];  // bits written
   // Sequence number of the memory operation that is still to write the register, 0 for none; it has
   // written once the wave's completed count reaches the number.
@@ -65,6 +66,7 @@ class WorkgroupContext {
   LdsShadow lds_shadow;             // sized where checks ask for it
   std::vector<WaveShadow> shadows;  // one a wave, where checks ask for it
   LaunchCounters counters;
+  TrafficRecorder* traffic = nullptr;
   uint64_t clock = 0;  // instructions executed by the workgroup: s_memtime
 
   bool checking() const { return checks != 0; }

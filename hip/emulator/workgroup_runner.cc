@@ -27,6 +27,7 @@ WorkgroupRunner::WorkgroupRunner(const LaunchConfig& config, const DispatchState
   context_.image_base = reinterpret_cast<uint64_t>(config.object->image());
   context_.memory = &memory;
   context_.checks = config.checks;
+  context_.traffic = config.traffic;
   context_.private_bytes =
       kernel.private_segment_size + (kernel.uses_dynamic_stack ? kDynamicStack : 0);
   const auto waves = static_cast<size_t>(dispatch.waves_per_workgroup());

@@ -100,6 +100,49 @@ TEST_P(CountingTest, Atomics) {
   EXPECT_EQ(LastLaunchCounters().atomics.lines, 2u);
 }
 
+TEST_P(CountingTest, RecordingsTellAllocationsApart) {
+  const Buffer in = In(std::vector<uint32_t>(256 * 8, 7), "numbers");
+  const Buffer out = Out<uint32_t>(256, "results");
+  emulator::StartRecording();
+  Run("Strided", {{4}, {64}}, in, out, 1u, 256u);
+  Run("Strided", {{4}, {64}}, in, out, 8u, 100u);
+  const emulator::Recording recording = emulator::StopRecording();
+  Run("Strided", {{4}, {64}}, in, out, 1u, 256u);  // after the end
+  ASSERT_EQ(recording.launches.size(), 2u);
+  EXPECT_EQ(recording.launches[0].kernel, "Strided");
+  EXPECT_EQ(recording.launches[0].counters.loads.bytes, 1024u);
+  EXPECT_EQ(recording.launches[1].counters.loads.bytes, 400u);
+
+  const emulator::AllocationTraffic numbers = recording.Named("numbers");
+  EXPECT_EQ(numbers.size, 256u * 8 * 4);
+  EXPECT_EQ(numbers.loads.bytes, 1024u + 400u);
+  EXPECT_EQ(numbers.stores.bytes, 0u);
+  EXPECT_EQ(numbers.load_instructions, 4u + 2u);
+  // Words 0 .. 255 lie in 8 lines; words 0, 8, .. 792, four a line, in 25, the first 8 of them
+  // again.
+  EXPECT_EQ(numbers.loads.lines, 8u + 25u);
+  EXPECT_EQ(numbers.distinct_lines, 25u);
+  const emulator::AllocationTraffic results = recording.Named("results");
+  EXPECT_EQ(results.loads.bytes, 0u);
+  EXPECT_EQ(results.stores.bytes, 1024u + 400u);
+  EXPECT_EQ(results.distinct_lines, 0u);  // of loads
+  EXPECT_EQ(recording.Named("nobody").size, 0u);
+  // A new recording begins empty.
+  emulator::StartRecording();
+  EXPECT_TRUE(emulator::StopRecording().allocations.empty());
+}
+
+// The scalar unit's loads are traffic of the allocation too: the kernel's arguments, here.
+TEST_P(CountingTest, RecordingsHoldScalarLoads) {
+  emulator::StartRecording();
+  const LaunchCounters counters = Strided(1, 256);
+  uint64_t loaded = 0;
+  for (const emulator::AllocationTraffic& each : emulator::StopRecording().allocations) {
+    loaded += each.loads.bytes;
+  }
+  EXPECT_EQ(loaded, counters.loads.bytes + counters.scalar_load_bytes);
+}
+
 TEST_P(CountingTest, KernelResources) {
   LdsConflicts(1);
   const LaunchCounters counters = LastLaunchCounters();
