@@ -9,6 +9,7 @@ using Cases = std::vector<CostCase> (*)();
 constexpr Cases kKernels[] = {
     Fp4OrderCases,
     MxQuantizeCases,
+    CommonCases,
 };
 
 }  // namespace

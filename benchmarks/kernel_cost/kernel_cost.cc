@@ -15,12 +15,13 @@ using emulator::LaunchCounters;
 
 constexpr int64_t kCyclesToIssue = 4;  // 64 lanes on 16
 
-bool IsWeights(std::string_view name) { return name.substr(0, 6) == "weight"; }
-// What the emulator itself keeps in memory.
-bool IsKernelsOwn(std::string_view name) {
-  return name.find("argument") != std::string_view::npos ||
-         name.find("code object") != std::string_view::npos ||
-         name.find("packet") != std::string_view::npos;
+bool BeginsWith(std::string_view name, std::string_view text) {
+  return name.substr(0, text.size()) == text;
+}
+// What belongs to the launch: arguments, the dispatch packet and the queue, tables in the code.
+bool IsLaunchsOwn(std::string_view name) {
+  return name == "the kernel's arguments" || name == "the dispatch packet" || name == "the queue" ||
+         name == "the code object";
 }
 
 int64_t Count(const LaunchCounters& counters, std::initializer_list<InstructionClass> classes) {
@@ -46,13 +47,17 @@ void AddLaunch(const LaunchCounters& counters, CostRow& row) {
 }
 
 void AddAllocation(const emulator::AllocationTraffic& traffic, CostRow& row) {
-  if (IsKernelsOwn(traffic.name)) return;
-  row.loaded_bytes += static_cast<int64_t>(traffic.loads.bytes);
+  if (IsLaunchsOwn(traffic.name)) return;
+  row.loaded_bytes += static_cast<int64_t>(traffic.fetched_bytes);
   row.loaded_lines += static_cast<int64_t>(traffic.loads.lines);
   row.loaded_lines_touched += static_cast<int64_t>(traffic.distinct_lines);
   row.stored_bytes += static_cast<int64_t>(traffic.stores.bytes + traffic.atomics.bytes);
-  if (!IsWeights(traffic.name)) return;
-  row.weight_bytes += static_cast<int64_t>(traffic.loads.bytes);
+  const bool weights = BeginsWith(traffic.name, "weights");
+  if (weights || BeginsWith(traffic.name, "weight codes")) {
+    row.weight_bytes += static_cast<int64_t>(traffic.fetched_bytes);
+  }
+  if (!weights) return;
+  row.element_bytes += static_cast<int64_t>(traffic.fetched_bytes);
   row.weight_lines += static_cast<int64_t>(traffic.loads.lines);
   row.weight_lines_touched += static_cast<int64_t>(traffic.distinct_lines);
 }
@@ -69,7 +74,7 @@ std::string Bytes(int64_t bytes) { return absl::StrFormat("%d", bytes); }
 }  // namespace
 
 double CostRow::LinesPerKib() const {
-  const double bytes = static_cast<double>(HasWeights() ? weight_bytes : loaded_bytes);
+  const double bytes = static_cast<double>(HasWeights() ? element_bytes : loaded_bytes);
   const double lines = static_cast<double>(HasWeights() ? weight_lines : loaded_lines);
   return bytes == 0 ? 0 : lines * 1024 / bytes;
 }
@@ -128,7 +133,8 @@ absl::Status CheckFacts(const CostCase& cost_case, const CostRow& row) {
   };
   absl::Status status = check("launches", row.launches, cost.launches);
   if (row.HasWeights()) {
-    status.Update(check("weight bytes loaded", row.weight_bytes, cost.weight_bytes));
+    status.Update(check("weight bytes fetched", row.weight_bytes,
+                        cost_case.fetched_weight_bytes.value_or(cost.weight_bytes)));
     if (cost_case.lines_once) {
       status.Update(
           check("lines of weights asked for", row.weight_lines, row.weight_lines_touched));

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,11 +28,16 @@ struct CostCase {
   bool small = false;
   // What the launcher says that it costs.
   hip::LaunchCost cost;
-  // Each 128-byte line of the weights (without weights: of everything that is read) is asked for
-  // once in all, so a load of 1 KiB takes 8. False for what is there to show the opposite.
+  // What it fetches of weights and codes, where that is more than the cost's weight_bytes: codes
+  // that several waves need are loaded by each.
+  std::optional<int64_t> fetched_weight_bytes;
+  // Each 128-byte line of the weights, codes apart (without weights: of everything that is read),
+  // is asked for once in all, so a load of 1 KiB takes 8. False for what is there to show the
+  // opposite.
   bool lines_once = true;
-  // Allocates, launches, waits, and says whether the result is right if that is quick to know. It
-  // names buffers that hold weights or their codes "weight...", as "weights" and "weight codes".
+  // Allocates, launches, waits, and says whether the result is right if that is quick to know.
+  // Names of buffers that hold weights begin with "weights", those of their codes with "weight
+  // codes".
   std::function<absl::Status(const hip::Device&)> run;
   std::string arch = "gfx942";
 };
@@ -39,11 +45,13 @@ struct CostCase {
 struct CostRow {
   std::string kernel, shape;
   hip::LaunchCost cost;
-  int64_t launches = 0;              // counted, not promised
-  int64_t weight_bytes = 0;          // loaded from buffers of weights
-  int64_t weight_lines = 0;          // 128-byte lines of them, summed over load instructions
+  int64_t launches = 0;  // counted, not promised
+  // Lanes of one instruction that load the same byte count once.
+  int64_t weight_bytes = 0;          // fetched of weights and codes
+  int64_t element_bytes = 0;         // of them, without codes
+  int64_t weight_lines = 0;          // 128-byte lines without codes, summed over load instructions
   int64_t weight_lines_touched = 0;  // different ones
-  int64_t loaded_bytes = 0;          // from every buffer, kernel arguments apart
+  int64_t loaded_bytes = 0;          // of every buffer, kernel arguments apart
   int64_t loaded_lines = 0;
   int64_t loaded_lines_touched = 0;
   int64_t stored_bytes = 0;
@@ -56,7 +64,7 @@ struct CostRow {
   int64_t vgprs = 0, lds_bytes = 0, waves_per_cu = 0;
 
   bool HasWeights() const { return cost.weight_bytes > 0; }
-  // 128-byte lines for each KiB that is loaded (of weights, where there are any).
+  // 128-byte lines for each KiB that is fetched (of weights without codes, where there are any).
   double LinesPerKib() const;
   // Vector instructions for each byte of weights, or without weights for each byte moved.
   double VectorInstructionsPerByte() const;
@@ -73,9 +81,9 @@ inline constexpr double kMi325xBandwidth = 6.0e12;
 // Runs a case on the emulator's device of its chip. An error of the case is returned with its name.
 absl::StatusOr<CostRow> Measure(const CostCase& cost_case);
 
-// The fact that a row contradicts, or OK: weight bytes loaded are those the launcher promises (no
-// weights: bytes read are), as are stored bytes; each line once where the case says so; no LDS
-// conflicts; no scratch; launches as promised.
+// The fact that a row contradicts, or OK: the weight bytes fetched are those that the launcher
+// promises (no weights: the bytes read are, and the bytes stored); each line once where the case
+// says so; no LDS conflicts; no scratch; launches as promised.
 absl::Status CheckFacts(const CostCase& cost_case, const CostRow& row);
 
 // The rows as a Markdown table.

@@ -84,7 +84,7 @@ TEST(KernelCost, EachFactCanFail) {
     return std::string(CheckFacts(good, wrong).message());
   };
   EXPECT_THAT(message([](CostRow& r) { r.weight_bytes = 2048; }),
-              HasSubstr("kernel, shape: weight bytes loaded 2048, expected 1024"));
+              HasSubstr("kernel, shape: weight bytes fetched 2048, expected 1024"));
   EXPECT_THAT(message([](CostRow& r) { r.weight_lines = 9; }),
               HasSubstr("asked for 9, expected 8"));
   EXPECT_THAT(message([](CostRow& r) { r.lds_conflicts = 3; }), HasSubstr("LDS conflict cycles 3"));

@@ -248,6 +248,25 @@ uint64_t DistinctUnits(const LaneAddresses& addresses, uint64_t mask, uint32_t b
   return static_cast<uint64_t>(std::unique(units, units + count) - units);
 }
 
+// How many bytes the lanes' ranges of `bytes` cover together.
+uint64_t DifferentBytes(const LaneAddresses& addresses, uint64_t mask, uint32_t bytes) {
+  uint64_t starts[kLanes];
+  int count = 0;
+  ForEachLane(mask, [&](int lane) {
+    starts[count++] = addresses.address[lane];
+    return true;
+  });
+  std::sort(starts, starts + count);
+  uint64_t covered = 0;
+  uint64_t end = 0;  // of what is covered so far
+  for (int i = 0; i < count; ++i) {
+    const uint64_t begin = std::max(starts[i], end);
+    end = std::max(end, starts[i] + bytes);
+    covered += end - begin;
+  }
+  return covered;
+}
+
 // Tells the recorder of one instruction's access, allocation by allocation: mostly it is one.
 void NoteTraffic(WorkgroupContext& context, const LaneAddresses& addresses, uint64_t mask,
                  uint32_t bytes, AccessKind kind) {
@@ -269,8 +288,12 @@ void NoteTraffic(WorkgroupContext& context, const LaneAddresses& addresses, uint
     uint64_t units[2 * kLanes];
     const uint64_t segments = DistinctUnits(addresses, inside, bytes, 6, units);
     const uint64_t lines = DistinctUnits(addresses, inside, bytes, 7, units);
-    context.traffic->Note(*allocation, noted, static_cast<uint64_t>(std::popcount(inside)) * bytes,
-                          {units, lines}, segments);
+    context.traffic->Note(*allocation,
+                          {.kind = noted,
+                           .bytes = static_cast<uint64_t>(std::popcount(inside)) * bytes,
+                           .different_bytes = DifferentBytes(addresses, inside, bytes),
+                           .lines = {units, lines},
+                           .segments = segments});
     mask &= ~inside;
   }
 }

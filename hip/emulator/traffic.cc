@@ -25,13 +25,13 @@ AllocationTraffic Recording::Named(std::string_view name) const {
     Add(each.stores, sum.stores);
     Add(each.atomics, sum.atomics);
     sum.load_instructions += each.load_instructions;
+    sum.fetched_bytes += each.fetched_bytes;
     sum.distinct_lines += each.distinct_lines;
   }
   return sum;
 }
 
-void TrafficRecorder::Note(const Allocation& allocation, Kind kind, uint64_t bytes,
-                           std::span<const uint64_t> lines, uint64_t segments) {
+void TrafficRecorder::Note(const Allocation& allocation, const Access& access) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Entry& entry = entries_[{allocation.base, allocation.name}];
   AllocationTraffic& traffic = entry.traffic;
@@ -41,13 +41,14 @@ void TrafficRecorder::Note(const Allocation& allocation, Kind kind, uint64_t byt
     traffic.size = allocation.size;
     entry.loaded.resize(((allocation.end() + 127) >> kLineShift) - first);
   }
-  MemoryCounters& counters = kind == Kind::kLoad    ? traffic.loads
-                             : kind == Kind::kStore ? traffic.stores
-                                                    : traffic.atomics;
-  Add({bytes, lines.size(), segments}, counters);
-  if (kind != Kind::kLoad) return;
+  MemoryCounters& counters = access.kind == Kind::kLoad    ? traffic.loads
+                             : access.kind == Kind::kStore ? traffic.stores
+                                                           : traffic.atomics;
+  Add({access.bytes, access.lines.size(), access.segments}, counters);
+  if (access.kind != Kind::kLoad) return;
   ++traffic.load_instructions;
-  for (const uint64_t line : lines) {
+  traffic.fetched_bytes += access.different_bytes;
+  for (const uint64_t line : access.lines) {
     if (entry.loaded[line - first]) continue;
     entry.loaded[line - first] = true;
     ++traffic.distinct_lines;

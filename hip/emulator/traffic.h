@@ -26,7 +26,9 @@ struct AllocationTraffic {
   uint64_t size = 0;  // bytes
   MemoryCounters loads, stores, atomics;
   uint64_t load_instructions = 0;  // a wave's, that touch the allocation
-  uint64_t distinct_lines = 0;     // 128-byte lines that any load touched
+  // Bytes loaded, lanes of one instruction that ask for the same byte counted once.
+  uint64_t fetched_bytes = 0;
+  uint64_t distinct_lines = 0;  // 128-byte lines that any load touched
 };
 
 struct LaunchRecord {
@@ -47,10 +49,15 @@ class TrafficRecorder {
  public:
   enum class Kind { kLoad, kStore, kAtomic };
 
-  // One instruction's access to `allocation`: bytes that its lanes ask for, the distinct 128-byte
-  // lines (addresses / 128) and the number of distinct 64-byte segments.
-  void Note(const Allocation& allocation, Kind kind, uint64_t bytes,
-            std::span<const uint64_t> lines, uint64_t segments);
+  // One instruction's access to an allocation.
+  struct Access {
+    Kind kind = Kind::kLoad;
+    uint64_t bytes = 0;               // that its lanes ask for
+    uint64_t different_bytes = 0;     // of them
+    std::span<const uint64_t> lines;  // the distinct 128-byte lines: addresses / 128
+    uint64_t segments = 0;            // distinct 64-byte segments
+  };
+  void Note(const Allocation& allocation, const Access& access);
   void NoteLaunch(std::string_view kernel, const LaunchCounters& counters);
 
   Recording Take();

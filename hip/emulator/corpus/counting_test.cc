@@ -122,11 +122,20 @@ TEST_P(CountingTest, RecordingsTellAllocationsApart) {
   // again.
   EXPECT_EQ(numbers.loads.lines, 8u + 25u);
   EXPECT_EQ(numbers.distinct_lines, 25u);
+  EXPECT_EQ(numbers.fetched_bytes, 1024u + 400u);
   const emulator::AllocationTraffic results = recording.Named("results");
   EXPECT_EQ(results.loads.bytes, 0u);
   EXPECT_EQ(results.stores.bytes, 1024u + 400u);
   EXPECT_EQ(results.distinct_lines, 0u);  // of loads
   EXPECT_EQ(recording.Named("nobody").size, 0u);
+
+  // All lanes of a wave ask for one word: 256 bytes asked for, 4 fetched.
+  emulator::StartRecording();
+  Run("Strided", {{4}, {64}}, in, out, 0u, 256u);
+  const emulator::AllocationTraffic word = emulator::StopRecording().Named("numbers");
+  EXPECT_EQ(word.loads.bytes, 1024u);
+  EXPECT_EQ(word.fetched_bytes, 4u * 4u);
+  EXPECT_EQ(word.distinct_lines, 1u);
   // A new recording begins empty.
   emulator::StartRecording();
   EXPECT_TRUE(emulator::StopRecording().allocations.empty());
