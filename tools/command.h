@@ -24,6 +24,7 @@ Action AddInspect(CLI::App& app);
 Action AddLayouts(CLI::App& app);
 Action AddQuantize(CLI::App& app);
 Action AddDequantize(CLI::App& app);
+Action AddSynthesize(CLI::App& app);
 
 // A path as the user means it: relative to where the user stands, also under `bazel run`, which
 // runs in a folder of its own and says in BUILD_WORKING_DIRECTORY where it was called.

@@ -45,6 +45,8 @@ int main(int argc, char** argv) {
       lanewise::tools::AddQuantize);
   add("dequantize", "Make a bf16 or float32 checkpoint of an MXFP8 or MXFP4 one",
       lanewise::tools::AddDequantize);
+  add("synthesize", "Write a checkpoint of random weights with a model's real names and shapes",
+      lanewise::tools::AddSynthesize);
 
   try {
     app.parse(argc, argv);

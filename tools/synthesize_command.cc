@@ -1,0 +1,147 @@
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+#include "checkpoint/dtype.h"
+#include "checkpoint/synthesize.h"
+#include "checkpoint/synthesize_model.h"
+#include "tools/command.h"
+
+namespace lanewise::tools {
+namespace {
+
+struct Options {
+  std::string model, out;
+  std::optional<std::int64_t> layers, experts;
+  std::map<std::string, std::int64_t> sizes;
+  std::uint64_t seed = 0;
+  std::uint64_t shard_bytes = 5'000'000'000;
+  bool dry_run = false, overwrite = false;
+  int threads = 0;
+};
+
+// A built-in model by name, or a file by its path.
+absl::StatusOr<SyntheticModel> FindModel(const std::string& model) {
+  if (model.find('/') != std::string::npos || model.ends_with(".json")) {
+    return SyntheticModel::FromFile(UserPath(model));
+  }
+  absl::StatusOr<std::vector<SyntheticModel>> built_in = SyntheticModel::BuiltIn();
+  if (!built_in.ok()) return built_in.status();
+  std::string names;
+  for (SyntheticModel& one : *built_in) {
+    if (one.name() == model) return std::move(one);
+    absl::StrAppend(&names, "\n  ", one.name(), ": ", one.about());
+  }
+  return absl::NotFoundError(absl::StrCat("there is no model '", model, "'; there are", names));
+}
+
+void PrintPlan(const std::vector<SynthesizedFile>& files,
+               const std::vector<SyntheticTensor>& tensors) {
+  struct Sum {
+    std::int64_t tensors = 0, bytes = 0;
+  };
+  std::map<std::string, Sum> by_dtype;
+  for (const SyntheticTensor& tensor : tensors) {
+    Sum& sum = by_dtype[std::string(DTypeName(tensor.spec.dtype))];
+    ++sum.tensors;
+    sum.bytes += ByteCount(tensor.spec.dtype, tensor.spec.shape).value_or(0);
+  }
+  for (const auto& [dtype, sum] : by_dtype) {
+    std::printf("  %-10s %8lld tensors  %12s\n", dtype.c_str(), static_cast<long long>(sum.tensors),
+                SizeText(sum.bytes).c_str());
+  }
+  for (const SynthesizedFile& file : files) {
+    std::printf("  %s %8lld tensors  %12s\n", file.name.c_str(),
+                static_cast<long long>(file.tensors), SizeText(file.bytes).c_str());
+  }
+}
+
+absl::Status Synthesize(const Options& options) {
+  const absl::StatusOr<SyntheticModel> model = FindModel(options.model);
+  if (!model.ok()) return model.status();
+  absl::StatusOr<std::vector<SyntheticTensor>> tensors =
+      model->Tensors({options.layers, options.experts, options.sizes});
+  if (!tensors.ok()) return tensors.status();
+  SynthesizeRequest request;
+  request.out = UserPath(options.out);
+  request.tensors = *std::move(tensors);
+  request.metadata = model->metadata();
+  request.seed = options.seed;
+  request.shard_bytes = static_cast<std::int64_t>(options.shard_bytes);
+  request.threads = options.threads;
+  request.overwrite = options.overwrite;
+  const absl::StatusOr<std::vector<SynthesizedFile>> files =
+      options.dry_run ? PlanSynthesis(request)
+                      : SynthesizeCheckpoint(request, ProgressBar("synthesize"));
+  if (!files.ok()) return files.status();
+  if (options.dry_run) PrintPlan(*files, request.tensors);
+  std::int64_t bytes = 0;
+  for (const SynthesizedFile& file : *files) bytes += file.bytes;
+  std::printf("%s%s: %zu tensors in %zu files, %s; seed %llu; random weights of %s\n",
+              options.dry_run ? "would write " : "", request.out.c_str(), request.tensors.size(),
+              files->size(), SizeText(bytes).c_str(), static_cast<unsigned long long>(options.seed),
+              model->about().c_str());
+  return absl::OkStatus();
+}
+
+// "NAME=N" into the sizes; false where it is something else.
+bool AddSize(const std::string& text, std::map<std::string, std::int64_t>& sizes) {
+  const std::size_t equals = text.find('=');
+  std::int64_t size = 0;
+  if (equals == std::string::npos || equals == 0 ||
+      !absl::SimpleAtoi(AbslView(std::string_view(text).substr(equals + 1)), &size)) {
+    return false;
+  }
+  sizes[text.substr(0, equals)] = size;
+  return true;
+}
+
+}  // namespace
+
+Action AddSynthesize(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("OUT", options->out, "A directory for the checkpoint's files and its index")
+      ->required();
+  app.add_option("--model", options->model,
+                 "deepseek-v4.1-flash, deepseek-v4-flash, deepseek-v4-pro, gpt-oss-20b, "
+                 "gpt-oss-120b, minimax-m3, or a JSON file (docs/synthesize.md)")
+      ->required();
+  app.add_option("--layers", options->layers,
+                 "At most so many layers of each kind; by default all that the model has")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--experts", options->experts, "At most so many experts a layer")
+      ->check(CLI::PositiveNumber);
+  app.add_option_function<std::vector<std::string>>(
+         "--size",
+         [options](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             if (!AddSize(text, options->sizes)) {
+               throw CLI::ValidationError("--size", text + " is not NAME=NUMBER");
+             }
+           }
+         },
+         "NAME=N: another value for a size of the model's table, such as hidden=512")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--seed", options->seed,
+                 "Equal seeds give equal bytes, whatever the threads, files and layers; default 0");
+  app.add_option("--shard-size", options->shard_bytes,
+                 "The most bytes of tensors in a file, such as 500MB or 4GiB; default 5GB")
+      ->transform(CLI::AsSizeValue(true))
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--dry-run", options->dry_run, "Show the sizes, and write nothing");
+  app.add_flag("--overwrite", options->overwrite, "Replace files that are at OUT already");
+  app.add_option("--threads", options->threads, "Threads; 0, the default, takes all processors")
+      ->check(CLI::NonNegativeNumber);
+  return [options] { return Synthesize(*options); };
+}
+
+}  // namespace lanewise::tools
