@@ -1,0 +1,150 @@
+// quantize_block.h as kernels use it, against reference::Quantize.
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "hip/common/launcher_test.h"
+#include "hip/common/quantize_block_kernels.h"
+#include "hip/runtime/module.h"
+#include "reference/quantize/mx.h"
+
+namespace lanewise::hip {
+namespace {
+
+using reference::QuantizeOptions;
+
+struct Case {
+  const char* kernel;
+  int lanes;
+  QuantizeOptions judge;
+};
+
+QuantizeOptions Options(reference::BlockRule rule, reference::ElementFormat format, float maximum,
+                        float amax_floor, int smallest_code = 0,
+                        reference::NonFinite non_finite = reference::NonFinite::kNanBlock) {
+  QuantizeOptions options;
+  options.rule = rule;
+  options.format = format;
+  options.maximum = maximum;
+  options.amax_floor = amax_floor;
+  options.smallest_code = smallest_code;
+  options.non_finite = non_finite;
+  return options;
+}
+
+// The constants of quantize_block_test.hip.
+std::vector<Case> Cases() {
+  using reference::BlockRule;
+  using reference::ElementFormat;
+  return {
+      {"E4m3FnuzDense", 4, Options(BlockRule::kExact, ElementFormat::kE4m3Fnuz, 224.0f, 0x1p-126f)},
+      {"E4m3FnuzMoe", 2, Options(BlockRule::kRoundUp, ElementFormat::kE4m3Fnuz, 224.0f, 1e-10f, 1)},
+      {"E4m3FnSaturating", 8,
+       Options(BlockRule::kRoundedLog2, ElementFormat::kE4m3Fn, 448.0f, 0x1p-126f, 0,
+               reference::NonFinite::kSaturate)},
+      {"E2m1Even", 1, Options(BlockRule::kEven, ElementFormat::kE2m1, 6.0f, 0.0f)},
+      {"E5m2Floor", 4, Options(BlockRule::kFloor, ElementFormat::kE5m2, 57344.0f, 0x1p-126f)},
+      {"E5m2FnuzExact", 8, Options(BlockRule::kExact, ElementFormat::kE5m2Fnuz, 57344.0f, 0.0f)},
+  };
+}
+
+// Blocks of floats of all magnitudes, of one magnitude, and with NaN or infinity.
+std::vector<float> Values(int64_t blocks, std::mt19937_64& random) {
+  std::vector<float> x;
+  for (int64_t block = 0; block < blocks; ++block) {
+    const auto top = static_cast<uint32_t>(random() % 0xFF);
+    for (int i = 0; i < 32; ++i) {
+      const auto below = static_cast<uint32_t>(random() % (block % 2 == 0 ? 12 : 256));
+      const uint32_t field = top > below ? top - below : 0;
+      const auto rest = static_cast<uint32_t>(random());
+      x.push_back(std::bit_cast<float>((rest & 0x807FFFFF) | field << 23));
+    }
+    if (block % 16 == 3) x.back() = std::numeric_limits<float>::infinity();
+    if (block % 16 == 7) x[x.size() - 5] = std::numeric_limits<float>::quiet_NaN();
+    if (block % 16 == 11) std::fill(x.end() - 32, x.end(), -0.0f);
+  }
+  return x;
+}
+
+class QuantizeBlockTest : public LauncherTest {
+ protected:
+  void SetUp() override {
+    LauncherTest::SetUp();
+    auto module = Module::Load(QuantizeBlockKernelsCodeObjects(), device());
+    ASSERT_TRUE(module.ok()) << module.status();
+    module_.emplace(*std::move(module));
+  }
+
+  std::optional<Module> module_;
+};
+
+TEST_P(QuantizeBlockTest, ConstantQuantizersEqualTheReference) {
+  const uint64_t seed = NewSeed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  constexpr int64_t kBlocks = 2041;  // a last wave in part
+  const std::vector<float> x = Values(kBlocks, random);
+  Tensor<float, 2> rows(1, kBlocks * 32);
+  std::copy(x.begin(), x.end(), rows.data());
+  const Buffer in = In(x, "x");
+  for (const Case& each : Cases()) {
+    const auto expected = reference::Quantize(rows, each.judge);
+    ASSERT_TRUE(expected.ok()) << expected.status();
+    const Buffer elements = Out(expected->elements.size(), "elements");
+    const Buffer codes = Out(kBlocks, "codes");
+    const auto groups = static_cast<uint32_t>((kBlocks * each.lanes + 63) / 64);
+    const absl::Status status = module_->Find(each.kernel)
+                                    ->Launch({.grid = {groups}, .block = {64}}, stream(), in,
+                                             elements, codes, static_cast<uint32_t>(kBlocks));
+    ASSERT_TRUE(status.ok()) << status;
+    const std::vector<uint8_t> got_codes = Read(codes);
+    const std::vector<uint8_t> got = Read(elements);
+    for (size_t i = 0; i < got_codes.size(); ++i) {
+      ASSERT_EQ(got_codes[i], expected->codes.data()[i]) << each.kernel << ", block " << i;
+    }
+    for (size_t i = 0; i < got.size(); ++i) {
+      ASSERT_EQ(got[i], expected->elements.data()[i])
+          << each.kernel << ", byte " << i << ", x " << x[i * x.size() / got.size()] << ", code "
+          << int{got_codes[i * kBlocks / got.size()]};
+    }
+  }
+}
+
+TEST_P(QuantizeBlockTest, MaximaOverGroupsOfLanes) {
+  const uint64_t seed = NewSeed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  std::vector<uint32_t> values(64);
+  for (uint32_t& value : values) value = static_cast<uint32_t>(random());
+  const Buffer in = In(values);
+  const Buffer out = Out(6 * 64 * 4);
+  const absl::Status status =
+      module_->Find("GroupMaxima")->Launch({.grid = {1}, .block = {64}}, stream(), in, out);
+  ASSERT_TRUE(status.ok()) << status;
+  const std::vector<uint32_t> got = Read<uint32_t>(out);
+  for (size_t i = 0; i < 6; ++i) {
+    const size_t lanes = size_t{1} << i;
+    for (size_t lane = 0; lane < 64; ++lane) {
+      const auto first = values.begin() + static_cast<std::ptrdiff_t>(lane / lanes * lanes);
+      ASSERT_EQ(got[64 * i + lane],
+                *std::max_element(first, first + static_cast<std::ptrdiff_t>(lanes)))
+          << "lane " << lane << " of groups of " << lanes;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, QuantizeBlockTest, testing::Values("gfx942", "gfx950"),
+                         LauncherTest::Name);
+
+}  // namespace
+}  // namespace lanewise::hip
