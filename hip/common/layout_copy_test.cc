@@ -197,6 +197,19 @@ TEST_P(LayoutCopyTest, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(copy_->Launch({.tag = "gfx942/dense", .extents = {0, 128}}, {}, stream()).ok());
 }
 
+TEST(LayoutMove, ParametersBecomeAxes) {
+  constexpr Pattern kInner =
+      SplitAtParameters(Pattern("x row(head chunk:n dim:16) -> x chunk head dim"));
+  static_assert(kInner.axes == 3 && kInner.factor[1].axis == 1 && kInner.factor[2].axis == 2);
+  static_assert(kInner.factor[2].IsOpen() && kInner.factor[3].axis == 2);
+  // An outermost factor begins its axis anyway.
+  constexpr Pattern kOutermost = SplitAtParameters(Pattern("k(block:n r:4) row -> row block r"));
+  static_assert(kOutermost.axes == 2 && kOutermost.factor[0].axis == 0);
+  static_assert(kOutermost.factor[0].IsOpen() && kOutermost.factor[2].axis == 1);
+  constexpr Pattern kTwo = SplitAtParameters(Pattern("row(a b:n c:m) -> a b c"));
+  static_assert(kTwo.axes == 3 && kTwo.factor[1].axis == 1 && kTwo.factor[2].axis == 2);
+}
+
 // A tensor of 385 experts of 4096 x 7168 e2m1 is above 2^32 bytes: where each launch begins, by the
 // bound layout's own arithmetic, without the memory.
 TEST(LayoutPlan, SlicesOfTensorsAbove4GiB) {
