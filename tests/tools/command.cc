@@ -29,21 +29,6 @@ std::string BinaryPath() {
   return std::string(runfiles) + "/" + workspace + "/tools/lanewise";
 }
 
-// In the child: becomes the command.
-[[noreturn]] void Become(const std::string& binary, const std::vector<std::string>& arguments,
-                         const std::string& out, const std::string& err) {
-  std::vector<char*> argv = {const_cast<char*>(binary.c_str())};
-  for (const std::string& argument : arguments) {
-    argv.push_back(const_cast<char*>(argument.c_str()));
-  }
-  argv.push_back(nullptr);
-  unsetenv("BUILD_WORKING_DIRECTORY");
-  dup2(open(out.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600), STDOUT_FILENO);
-  dup2(open(err.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600), STDERR_FILENO);
-  execv(binary.c_str(), argv.data());
-  _exit(127);
-}
-
 }  // namespace
 
 Ran RunLanewise(const std::vector<std::string>& arguments, const std::string& directory) {
@@ -51,13 +36,24 @@ Ran RunLanewise(const std::vector<std::string>& arguments, const std::string& di
   const std::string base =
       testing::TempDir() + "/lanewise_" + std::to_string(getpid()) + "_" + std::to_string(runs++);
   const std::string binary = BinaryPath(), out = base + ".out", err = base + ".err";
+  std::vector<char*> argv = {const_cast<char*>(binary.c_str())};
   Ran ran;
   ran.command = "lanewise";
-  for (const std::string& argument : arguments) ran.command += " " + argument;
+  for (const std::string& argument : arguments) {
+    argv.push_back(const_cast<char*>(argument.c_str()));
+    ran.command += " " + argument;
+  }
+  argv.push_back(nullptr);
   const pid_t child = fork();
   if (child == 0) {
+    const int out_file = open(out.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    const int err_file = open(err.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
     if (chdir(directory.c_str()) != 0) _exit(126);
-    Become(binary, arguments, out, err);
+    unsetenv("BUILD_WORKING_DIRECTORY");
+    dup2(out_file, STDOUT_FILENO);
+    dup2(err_file, STDERR_FILENO);
+    execv(binary.c_str(), argv.data());
+    _exit(127);
   }
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child) return ran;
@@ -65,13 +61,6 @@ Ran RunLanewise(const std::vector<std::string>& arguments, const std::string& di
   ran.out = TakeFile(out);
   ran.err = TakeFile(err);
   return ran;
-}
-
-pid_t StartLanewise(const std::vector<std::string>& arguments) {
-  const std::string binary = BinaryPath();
-  const pid_t child = fork();
-  if (child == 0) Become(binary, arguments, "/dev/null", "/dev/null");
-  return child;
 }
 
 std::string Text(const Ran& ran) {

@@ -3,8 +3,6 @@
 
 // Runs the built `lanewise` through its command line, as a user does.
 
-#include <sys/types.h>
-
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -20,10 +18,6 @@ struct Ran {
 
 // Runs `lanewise ARGUMENTS...` with the current directory `directory`, its output in pipes.
 Ran RunLanewise(const std::vector<std::string>& arguments, const std::string& directory = ".");
-
-// Starts it and returns its process, its output discarded, for the caller to end and wait for; -1
-// if it cannot be started.
-pid_t StartLanewise(const std::vector<std::string>& arguments);
 
 // For EXPECT_TRUE: the command and all it said.
 std::string Text(const Ran& ran);
