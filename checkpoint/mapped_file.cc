@@ -6,12 +6,90 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "checkpoint/system_error.h"
 
 namespace lanewise {
+namespace {
+
+void Advise(std::span<const uint8_t> bytes, int advice) {
+  if (bytes.empty()) return;
+  static const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(bytes.data()) / page * page;
+  const uintptr_t end = reinterpret_cast<uintptr_t>(bytes.data()) + bytes.size();
+  madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+}
+
+}  // namespace
+
+void PopulatePages(std::span<const uint8_t> bytes) {
+#ifdef MADV_POPULATE_READ
+  Advise(bytes, MADV_POPULATE_READ);
+#else
+  static_cast<void>(bytes);
+#endif
+}
+
+void PrefetchPages(std::span<const uint8_t> bytes) { Advise(bytes, MADV_WILLNEED); }
+
+void ReleasePages(std::span<const uint8_t> mapping, std::span<const uint8_t> bytes) {
+  if (bytes.empty()) return;
+  const auto address = [](const uint8_t* at) { return reinterpret_cast<uintptr_t>(at); };
+  const auto block = static_cast<uintptr_t>(kPageBlockBytes);
+  const uintptr_t first = address(mapping.data()), last = first + mapping.size();
+  const uintptr_t begin = std::max(first, address(bytes.data()) / block * block);
+  const uintptr_t end =
+      std::min(last, (address(bytes.data()) + bytes.size() + block - 1) / block * block);
+  Advise({mapping.data() + (begin - first), end - begin}, MADV_DONTNEED);
+}
+
+void PassedPages::Add(std::span<const uint8_t> mapping, std::span<const uint8_t> bytes) {
+  if (bytes.empty()) return;
+  bool full = false;
+  {
+    const std::lock_guard lock(mutex_);
+    // Pieces mostly follow each other.
+    if (!runs_.empty() && runs_.back().mapping.data() == mapping.data() &&
+        runs_.back().bytes.data() + runs_.back().bytes.size() == bytes.data()) {
+      Run& run = runs_.back();
+      run.bytes = {run.bytes.data(), run.bytes.size() + bytes.size()};
+      held_ += static_cast<int64_t>(bytes.size());
+    } else {
+      runs_.push_back({mapping, bytes});
+      held_ += static_cast<int64_t>(bytes.size()) + kPageBlockBytes;
+    }
+    full = held_ >= most_;
+  }
+  if (full) Release();
+}
+
+void PassedPages::Release() {
+  std::vector<Run> runs;
+  {
+    const std::lock_guard lock(mutex_);
+    runs.swap(runs_);
+    held_ = 0;
+  }
+  if (runs.empty()) return;
+  // Runs that touch or overlap go together.
+  std::sort(runs.begin(), runs.end(),
+            [](const Run& a, const Run& b) { return a.bytes.data() < b.bytes.data(); });
+  Run whole = runs[0];
+  for (const Run& run : runs) {
+    const uint8_t* const end = whole.bytes.data() + whole.bytes.size();
+    if (run.mapping.data() != whole.mapping.data() || run.bytes.data() > end + kPageBlockBytes) {
+      ReleasePages(whole.mapping, whole.bytes);
+      whole = run;
+    } else {
+      const uint8_t* const last = std::max(end, run.bytes.data() + run.bytes.size());
+      whole.bytes = {whole.bytes.data(), static_cast<size_t>(last - whole.bytes.data())};
+    }
+  }
+  ReleasePages(whole.mapping, whole.bytes);
+}
 
 absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
   // Non-blocking, so that a pipe is refused rather than waited for.

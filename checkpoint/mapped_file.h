@@ -8,8 +8,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -43,6 +45,44 @@ class MappedFile {
   dev_t device_ = 0;
   ino_t inode_ = 0;
   timespec changed_{};
+};
+
+// A mapped page counts as this process's memory once it was touched, until it is given back to the
+// page cache, from which another touch brings it again. The system may map as much as this at a
+// touch, aligned to it.
+inline constexpr int64_t kPageBlockBytes = int64_t{2} << 20;
+
+// Advice on bytes of a mapping: brings a run of pages at once; has the system read them from the
+// disk meanwhile. What the system cannot do costs time and nothing else.
+void PopulatePages(std::span<const uint8_t> bytes);
+void PrefetchPages(std::span<const uint8_t> bytes);
+
+// Gives back all blocks (kPageBlockBytes) of `mapping` that hold any of `bytes`. `mapping` is a
+// whole file's, or another that is shared or read only.
+void ReleasePages(std::span<const uint8_t> mapping, std::span<const uint8_t> bytes);
+
+// Pages that were passed, of any files: kept until there are `most` bytes of them and then given
+// back together, because each time stops every thread for a moment. From any thread.
+class PassedPages {
+ public:
+  explicit PassedPages(int64_t most) : most_(most) {}
+  PassedPages(const PassedPages&) = delete;
+  PassedPages& operator=(const PassedPages&) = delete;
+  ~PassedPages() { Release(); }
+
+  // Parameters as ReleasePages.
+  void Add(std::span<const uint8_t> mapping, std::span<const uint8_t> bytes);
+  void Release();
+
+ private:
+  struct Run {
+    std::span<const uint8_t> mapping, bytes;
+  };
+
+  const int64_t most_;
+  std::mutex mutex_;
+  std::vector<Run> runs_;
+  int64_t held_ = 0;
 };
 
 }  // namespace lanewise

@@ -4,19 +4,24 @@
 // Prepares a checkpoint: reads its tensors, and writes the prepared files beside which
 // preparation.h and prepared_metadata.h stand.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "checkpoint/kept_metadata.h"
+#include "checkpoint/output_files.h"
 #include "checkpoint/preparation.h"
 #include "checkpoint/recipe.h"
+#include "checkpoint/shard_deal.h"
 #include "checkpoint/tensor_set.h"
 
 namespace lanewise {
+
+inline constexpr std::int64_t kDefaultMemory = std::int64_t{1} << 30;
 
 struct PrepareRequest {
   std::string in;                // a file, an index or a directory
@@ -26,17 +31,33 @@ struct PrepareRequest {
   std::optional<Recipe> recipe;  // chosen by looking at the names where there is none
   bool lossless = false;         // also store what layouts discard, so that restore is exact
   bool overwrite = false;        // replace files that are at `out` already
+  bool resume = false;           // keep files of an earlier run that are as they would be made
+  JobShard shard;                // of the output files, only this part (shard_deal.h)
   bool dry_run = false;          // plan, and write nothing
   int threads = 0;               // 0: all of the machine's
-  std::int64_t buffer_bytes = std::int64_t{64} << 20;  // of output in flight; one lead at least
+  std::int64_t memory = kDefaultMemory;       // that the process may hold, all in all
+  const std::atomic<bool>* cancel = nullptr;  // becomes true when the work is to end
+};
+
+// What became of one file.
+struct PreparedFileReport {
+  enum class Fate {
+    kWritten,
+    kKept,   // it was there, and is what would have been written
+    kOthers  // another shard's
+  };
+  std::string path;
+  Fate fate = Fate::kWritten;
+  std::int64_t bytes = 0;  // of its tensors; of others' files without signs of zeros
 };
 
 struct PreparedRank {
   int rank = 0;
   std::string out;  // the file or directory
   Preparation preparation;
+  std::vector<PreparedFileReport> files;
   std::int64_t bytes = 0;           // of tensors written, what lossless stores included
-  std::int64_t negative_zeros = 0;  // -0 that became +0
+  std::int64_t negative_zeros = 0;  // -0 that became +0, in files written or kept
 };
 
 struct PrepareReport {
@@ -48,40 +69,25 @@ struct PrepareReport {
   std::vector<PreparedRank> ranks;
 };
 
-// Told of bytes written, out of all.
+// Told of bytes written, out of all that are to be (without signs of zeros, which are not known
+// beforehand). By one thread at a time.
 using Progress = std::function<void(std::int64_t done, std::int64_t total)>;
 
-// Nothing appears at `out` unless everything succeeds. Refuses a checkpoint that is prepared
-// already, an `out` that exists (unless overwrite) or that is part of `in`, and what
-// PlanPreparation, RunPlan and the files themselves refuse; each message names the tensor.
+// Refuses a checkpoint that is prepared already, an `out` that exists (unless overwrite or resume)
+// or that is part of `in`, and what PlanPreparation, RunPlan and the files themselves refuse; each
+// message names the tensor. Refuses a `memory` that is too little for one lead of a tensor, saying
+// what it takes.
+//
+// Files get their names one by one, each when it is complete and on disk; with overwrite and
+// without resume all at the end. Where the source is refused, those that got theirs are removed
+// again. Where the work was cancelled or the disk failed, they stay, and resume goes on with them:
+// it keeps a file if LookAtExisting (output_metadata.h) finds it to be what would be written, and
+// refuses another one unless overwrite. The index comes last.
+//
+// With shards, each process writes the files that DealFiles gives it, and the index of every rank
+// of which it has a file: the same bytes, whichever process writes it.
 absl::StatusOr<PrepareReport> PrepareCheckpoint(const PrepareRequest& request,
                                                 const Progress& progress);
-
-// Where rank `rank` of `ranks` goes: `out` itself, or out/rank-R.
-std::string RankDirectory(std::string_view out, int rank, int ranks);
-
-// ---- What a prepared file keeps so that it can be restored ----
-
-// Metadata of each prepared file: the header text of the source file it comes from (its spaces
-// included), the recipe's JSON, and the options as JSON.
-inline constexpr std::string_view kSourceHeaderKey = "lanewise.x.source_header";
-inline constexpr std::string_view kRecipeTextKey = "lanewise.x.recipe";
-inline constexpr std::string_view kOptionsKey = "lanewise.x.options";
-
-// Names of the tensors that lossless stores: signs of zeros (weights/zero_signs.h) of a prepared
-// tensor, and the original of one that was dequantized.
-std::string ZeroSignsName(std::string_view tensor);
-std::string OriginalName(std::string_view tensor);
-
-// An index can only name files that hold a tensor. A file of an indexed checkpoint that would have
-// none, because its tensors are fused into ones of other files, gets an empty one of this name: it
-// still keeps its source's header.
-std::string EmptyFileName(std::string_view file);
-
-std::string OptionsJson(const PreparationOptions& options, bool lossless);
-absl::StatusOr<PreparationOptions> ParseOptions(std::string_view json, std::string_view origin);
-// Whether the options say lossless; of text that ParseOptions takes.
-bool IsLossless(std::string_view options_json);
 
 }  // namespace lanewise
 

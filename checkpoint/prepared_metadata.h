@@ -7,10 +7,10 @@
 //   lanewise.format       "1"
 //   lanewise.target       "gfx942", "gfx950" or "flashmla"
 //   lanewise.recipe       the recipe's name
-//   lanewise.source       JSON: [{"file": name, "size": bytes, "xxh3": digest of the whole file},
-//   ...] lanewise.tensor.NAME  JSON, one for each tensor NAME of the file: {"layout": tag, "shape":
-//   logical
-//                         shape, "dtype": logical element type, "from": [source tensors],
+//   lanewise.source       JSON: [{"file": name, "size": bytes, "xxh3": digest of the whole file}],
+//                         the source file that this one has its name and header from
+//   lanewise.tensor.NAME  JSON, one for each tensor NAME of the file: {"layout": tag, "shape":
+//                         logical shape, "dtype": logical element type, "from": [source tensors],
 //                         "params": {name: integer or string}, "xxh3": digest of the stored bytes}
 //   lanewise.header_xxh3  digest of the header with this value empty
 //

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "checkpoint/digest.h"
+#include "checkpoint/kept_metadata.h"
 #include "checkpoint/made_directories.h"
 #include "checkpoint/prepared.h"
 #include "checkpoint/rank_paths.h"
@@ -121,28 +122,33 @@ class Restorer {
       for (const TensorInfo& info : header->tensors) specs_.push_back(info);
       files_.push_back(std::move(file));
     }
+    const absl::StatusOr<std::vector<SourceFileName>> sources = SourceFilesOf(*ranks_[0].prepared);
+    if (!sources.ok()) return sources.status();
     // A prepared file comes from the source file of the same name; one alone may have any name.
-    const std::vector<PreparedSource>& sources = ranks_[0].prepared->sources();
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-      if (sources.size() == 1 && files_.size() == 1) break;
-      if (i < files_.size() && set.shards()[i].name == sources[i].file) continue;
+    for (std::size_t i = 0; i < sources->size(); ++i) {
+      if (sources->size() == 1 && files_.size() == 1) break;
+      if (i < files_.size() && set.shards()[i].name == (*sources)[i].file) continue;
       return absl::FailedPreconditionError(
-          absl::StrCat(request_.in, ": it was prepared from ", sources.size(), " files, of which ",
-                       sources[i].file, " has no prepared file here"));
+          absl::StrCat(request_.in, ": it was prepared from ", sources->size(), " files, of which ",
+                       (*sources)[i].file, " has no prepared file here"));
     }
-    if (sources.size() != files_.size()) {
+    if (sources->size() != files_.size()) {
       return absl::FailedPreconditionError(absl::StrCat(request_.in, " has ", files_.size(),
                                                         " prepared files, but was prepared from ",
-                                                        sources.size()));
+                                                        sources->size()));
+    }
+    std::map<std::string, std::string> digests;
+    for (const PreparedSource& source : ranks_[0].prepared->sources()) {
+      digests[source.file] = source.xxh3;
     }
     const bool one_file = set.source() == TensorSet::Source::kFile && !in_ranks_;
     for (std::size_t i = 0; i < files_.size(); ++i) {
-      files_[i].digest = sources[i].xxh3;
-      files_[i].path =
-          one_file ? request_.out : (fs::path(request_.out) / sources[i].file).string();
-      if (!one_file && !IsContainedPath(sources[i].file)) {
+      const std::string& name = (*sources)[i].file;
+      files_[i].digest = digests[name];
+      files_[i].path = one_file ? request_.out : (fs::path(request_.out) / name).string();
+      if (!one_file && !IsContainedPath(name)) {
         return absl::InvalidArgumentError(
-            absl::StrCat("source name \"", sources[i].file, "\" leaves the output directory"));
+            absl::StrCat("source name \"", name, "\" leaves the output directory"));
       }
     }
     return absl::OkStatus();

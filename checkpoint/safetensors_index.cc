@@ -61,7 +61,7 @@ absl::StatusOr<SafetensorsIndex> ReadSafetensorsIndex(const std::string& path) {
   return index;
 }
 
-absl::Status WriteSafetensorsIndex(const std::string& path, const SafetensorsIndex& index) {
+absl::StatusOr<std::string> SafetensorsIndexText(const SafetensorsIndex& index) {
   std::string text = "{\n  \"metadata\": {";
   if (index.total_size) {
     absl::StrAppend(&text, "\n    \"total_size\": ", *index.total_size, "\n  ");
@@ -70,8 +70,8 @@ absl::Status WriteSafetensorsIndex(const std::string& path, const SafetensorsInd
   std::string_view separator = "\n    ";
   for (const auto& [name, shard] : index.weight_map) {
     if (!IsContainedPath(shard)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, ": ", Quoted(shard), " is not a file below the index's own directory"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(Quoted(shard), " is not a file below the index's own directory"));
     }
     const absl::StatusOr<std::string> json_name = JsonString(name);
     if (!json_name.ok()) return json_name.status();
@@ -81,7 +81,15 @@ absl::Status WriteSafetensorsIndex(const std::string& path, const SafetensorsInd
     separator = ",\n    ";
   }
   text += index.weight_map.empty() ? "}\n}\n" : "\n  }\n}\n";
-  return WriteFileAtomically(path, text);
+  return text;
+}
+
+absl::Status WriteSafetensorsIndex(const std::string& path, const SafetensorsIndex& index) {
+  const absl::StatusOr<std::string> text = SafetensorsIndexText(index);
+  if (!text.ok()) {
+    return absl::Status(text.status().code(), absl::StrCat(path, ": ", text.status().message()));
+  }
+  return WriteFileAtomically(path, *text);
 }
 
 }  // namespace lanewise

@@ -29,6 +29,9 @@ absl::StatusOr<SafetensorsIndex> ReadSafetensorsIndex(const std::string& path);
 // and rename. Equal calls give equal bytes. total_size is left out where there is none.
 absl::Status WriteSafetensorsIndex(const std::string& path, const SafetensorsIndex& index);
 
+// What WriteSafetensorsIndex writes.
+absl::StatusOr<std::string> SafetensorsIndexText(const SafetensorsIndex& index);
+
 // Whether a file name from an index stays below the index's directory.
 bool IsContainedPath(std::string_view name);
 

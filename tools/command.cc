@@ -2,9 +2,14 @@
 
 #include <unistd.h>
 
+#include <cctype>
+#include <charconv>
 #include <chrono>
+#include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 
@@ -18,6 +23,89 @@ std::string UserPath(const std::string& path) {
   if (caller == nullptr || path.empty() || path[0] == '/') return path;
   return (std::filesystem::path(caller) / path).string();
 }
+
+absl::StatusOr<std::int64_t> ParseSize(const std::string& text) {
+  const auto refuse = [&] {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", text, "\" is no size: expected such as 512M or 1.5GiB"));
+  };
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  if (error != std::errc()) return refuse();
+  std::string unit(rest, end);
+  for (const char* suffix : {"iB", "B"}) {
+    if (!unit.ends_with(suffix)) continue;
+    unit.resize(unit.size() - std::strlen(suffix));
+    break;
+  }
+  constexpr std::string_view kUnits = "KMGT";
+  double scale = 1;
+  if (unit.size() == 1) {
+    const std::size_t power =
+        kUnits.find(static_cast<char>(std::toupper(static_cast<unsigned char>(unit[0]))));
+    if (power == kUnits.npos) return refuse();
+    scale = std::ldexp(1.0, 10 * (static_cast<int>(power) + 1));
+  } else if (!unit.empty()) {
+    return refuse();
+  }
+  if (!(number * scale >= 1) || number * scale >= 9e18) return refuse();
+  return static_cast<std::int64_t>(number * scale);
+}
+
+absl::StatusOr<std::pair<int, int>> ParseShard(const std::string& text) {
+  int index = -1, count = -1;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, index);
+  if (first.ec == std::errc() && first.ptr != end && *first.ptr == '/') {
+    const auto second = std::from_chars(first.ptr + 1, end, count);
+    if (second.ec == std::errc() && second.ptr == end && index >= 0 && index < count) {
+      return std::pair(index, count);
+    }
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", text, "\" is no shard: expected I/N, such as 0/4, with I from 0 and less than N"));
+}
+
+void AddMemory(CLI::App& app, std::int64_t* memory) {
+  app.add_option_function<std::string>(
+         "--memory",
+         [memory](const std::string& text) {
+           const absl::StatusOr<std::int64_t> bytes = ParseSize(text);
+           if (!bytes.ok()) {
+             throw CLI::ValidationError("--memory", std::string(bytes.status().message()));
+           }
+           *memory = *bytes;
+         },
+         "What the process may hold of memory, such as 512M or 4G; 1G by default")
+      ->type_name("SIZE");
+}
+
+namespace {
+
+std::atomic<bool> interrupted = false;
+std::atomic<int> interrupting_signal = 0;
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+extern "C" void OnSignal(int number) {
+  interrupting_signal = number;
+  interrupted = true;
+  // Whoever asks twice does not want to wait.
+  std::signal(number, SIG_DFL);
+}
+
+}  // namespace
+
+const std::atomic<bool>* Interrupted() {
+  static const bool installed = [] {
+    for (const int number : {SIGINT, SIGTERM}) std::signal(number, OnSignal);
+    return true;
+  }();
+  static_cast<void>(installed);
+  return &interrupted;
+}
+
+int InterruptingSignal() { return interrupting_signal; }
 
 std::function<void(std::int64_t, std::int64_t)> ProgressBar(std::string_view what) {
   if (isatty(STDERR_FILENO) == 0) return nullptr;

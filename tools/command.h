@@ -4,18 +4,22 @@
 // What the subcommands of `lanewise` share. Each lives in a file of its own, NAME_command.cc, and
 // is added to the command in lanewise.cc.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace lanewise::tools {
 
 // Adds a subcommand's options to `app` and returns what it does. The function's Status decides how
-// the command ends: ok, exit status 0; otherwise its message on stderr and exit status 1.
+// the command ends: ok, exit status 0; otherwise its message on stderr and exit status 1, or, if it
+// was Cancelled, 128 and the signal's number.
 using Action = std::function<absl::Status()>;
 Action AddPrepare(CLI::App& app);
 Action AddRestore(CLI::App& app);
@@ -29,6 +33,20 @@ Action AddSynthesize(CLI::App& app);
 // A path as the user means it: relative to where the user stands, also under `bazel run`, which
 // runs in a folder of its own and says in BUILD_WORKING_DIRECTORY where it was called.
 std::string UserPath(const std::string& path);
+
+// "1073741824", "512M", "1.5GiB": bytes, K, M, G and T of 1024, with or without B or iB.
+// InvalidArgument for anything else, and for less than a byte.
+absl::StatusOr<std::int64_t> ParseSize(const std::string& text);
+
+// "2/16": part 2 (from 0) of 16. InvalidArgument unless 0 <= part < parts.
+absl::StatusOr<std::pair<int, int>> ParseShard(const std::string& text);
+
+// Adds --memory, which refuses what ParseSize does.
+void AddMemory(CLI::App& app, std::int64_t* memory);
+
+// Becomes true at SIGINT and SIGTERM, from the first call on; a second signal ends the process.
+const std::atomic<bool>* Interrupted();
+int InterruptingSignal();  // 0: none yet
 
 // A progress bar on stderr if that is a terminal, else nothing: "prepare  42 %  1.3 GiB/s  0:12
 // left". Call with bytes done and bytes in all.

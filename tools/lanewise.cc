@@ -13,7 +13,8 @@ namespace {
 constexpr char kVersion[] = "lanewise 0.1.0";
 
 constexpr char kFooter[] =
-    "Exit status: 0 done, 1 refused or failed (the reason on stderr), 2 wrong usage.\n"
+    "Exit status: 0 done, 1 refused or failed (the reason on stderr), 2 wrong usage,\n"
+    "128 and the signal's number where SIGINT or SIGTERM ended it.\n"
     "Each command explains itself: lanewise prepare --help";
 
 }  // namespace
@@ -61,7 +62,8 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     std::fprintf(stderr, "lanewise %s: %s\n", command->get_name().c_str(),
                  std::string(status.message()).c_str());
-    return 1;
+    const int signal = lanewise::tools::InterruptingSignal();
+    return absl::IsCancelled(status) && signal != 0 ? 128 + signal : 1;
   }
   return 2;
 }

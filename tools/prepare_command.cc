@@ -1,8 +1,10 @@
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -19,7 +21,9 @@ struct Options {
   int ranks = 1;
   std::optional<int> rank;
   bool dry_run = false, lossless = false, pass_through = false, overwrite = false;
-  bool batch_invariant = false;
+  bool batch_invariant = false, resume = false;
+  JobShard shard;
+  std::int64_t memory = kDefaultMemory;
   int threads = 0;
 };
 
@@ -48,6 +52,19 @@ void PrintOutputs(const PreparedRank& rank) {
   }
 }
 
+// Where not every file was written by this run.
+void PrintFates(const PreparedRank& rank) {
+  using Fate = PreparedFileReport::Fate;
+  std::map<Fate, int> count;
+  for (const PreparedFileReport& file : rank.files) ++count[file.fate];
+  if (count[Fate::kKept] + count[Fate::kOthers] == 0) return;
+  std::printf("; of %d files %d written", static_cast<int>(rank.files.size()),
+              count[Fate::kWritten]);
+  if (count[Fate::kKept] > 0) std::printf(", %d kept", count[Fate::kKept]);
+  if (count[Fate::kOthers] > 0) std::printf(", %d left to other shards", count[Fate::kOthers]);
+  if (count[Fate::kWritten] + count[Fate::kKept] == 0) std::printf(": nothing to do here");
+}
+
 void Print(const PrepareReport& report, const Options& options) {
   for (const std::string& note : report.notes) std::printf("note: %s\n", note.c_str());
   std::printf("%s\n", report.why.c_str());
@@ -68,6 +85,7 @@ void Print(const PrepareReport& report, const Options& options) {
     std::printf("; %d tensors out", static_cast<int>(done.outputs.size()));
     if (!options.dry_run) {
       std::printf(", %s", SizeText(rank.bytes).c_str());
+      PrintFates(rank);
       if (rank.negative_zeros > 0) {
         std::printf("; %lld elements -0 became +0%s", static_cast<long long>(rank.negative_zeros),
                     options.lossless ? ", their signs are stored" : "");
@@ -92,6 +110,10 @@ absl::Status Prepare(const Options& options) {
   request.overwrite = options.overwrite;
   request.dry_run = options.dry_run;
   request.threads = options.threads;
+  request.resume = options.resume;
+  request.shard = options.shard;
+  request.memory = options.memory;
+  request.cancel = Interrupted();
   if (!options.recipe.empty()) {
     absl::StatusOr<Recipe> recipe = FindRecipe(options.recipe);
     if (!recipe.ok()) return recipe.status();
@@ -136,6 +158,21 @@ Action AddPrepare(CLI::App& app) {
   app.add_flag("--batch-invariant", options->batch_invariant,
                "gfx950: keep row codes, whose GEMM's order of sums does not depend on the batch");
   app.add_flag("--overwrite", options->overwrite, "Replace files that are at OUT already");
+  app.add_flag("--resume", options->resume,
+               "Go on with an earlier run: keep files at OUT that are what would be written");
+  app.add_option_function<std::string>(
+         "--shard",
+         [options](const std::string& text) {
+           const absl::StatusOr<std::pair<int, int>> shard = ParseShard(text);
+           if (!shard.ok()) {
+             throw CLI::ValidationError("--shard", std::string(shard.status().message()));
+           }
+           options->shard = {shard->first, shard->second};
+         },
+         "I/N: write only part I (from 0) of N of the output files; N such runs, anywhere and in "
+         "any order, write what one would")
+      ->type_name("I/N");
+  AddMemory(app, &options->memory);
   app.add_option("--threads", options->threads, "Threads; 0, the default, takes all processors")
       ->check(CLI::NonNegativeNumber);
   return [options] { return Prepare(*options); };

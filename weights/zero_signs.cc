@@ -26,13 +26,19 @@ void VisitZeros(Conversion conversion, Byte* row, std::int64_t row_bytes, const 
 }
 
 template <class Spans, class Visit>
-void VisitAllZeros(const TensorPlan& plan, const Spans& spans, const Visit& visit) {
-  for (std::int64_t row = 0; row < plan.rows(); ++row) {
+void VisitZerosOfRows(const TensorPlan& plan, const Spans& spans, std::int64_t begin,
+                      std::int64_t end, const Visit& visit) {
+  for (std::int64_t row = begin; row < end; ++row) {
     const RowPlace place = plan.place(row);
     if (place.IsPadding()) continue;
     VisitZeros(plan.conversion, spans[place.source].data() + place.offset, plan.source_row_bytes,
                visit);
   }
+}
+
+template <class Spans, class Visit>
+void VisitAllZeros(const TensorPlan& plan, const Spans& spans, const Visit& visit) {
+  VisitZerosOfRows(plan, spans, 0, plan.rows(), visit);
 }
 
 }  // namespace
@@ -44,20 +50,31 @@ bool DiscardsZeroSigns(const TensorPlan& plan) {
 }
 
 std::vector<std::uint8_t> ZeroSigns(const TensorPlan& plan, const Sources& sources) {
-  std::vector<std::uint8_t> bits;
-  std::int64_t count = 0;
-  VisitAllZeros(plan, sources, [&](const std::uint8_t* byte, int sign) {
-    if (count % 8 == 0) bits.push_back(0);
-    if ((*byte & sign) != 0) bits.back() |= static_cast<std::uint8_t>(1 << (count % 8));
-    ++count;
+  return ZeroSignsOfRows(plan, sources, 0, plan.rows()).bytes;
+}
+
+std::int64_t ZeroSignBytes(const TensorPlan& plan, const Sources& sources) {
+  return (CountZeros(plan, sources, 0, plan.rows()) + 7) / 8;
+}
+
+ZeroSignBits ZeroSignsOfRows(const TensorPlan& plan, const Sources& sources, std::int64_t begin,
+                             std::int64_t end) {
+  ZeroSignBits bits;
+  VisitZerosOfRows(plan, sources, begin, end, [&](const std::uint8_t* byte, int sign) {
+    if (bits.count % 8 == 0) bits.bytes.push_back(0);
+    if ((*byte & sign) != 0) {
+      bits.bytes.back() |= static_cast<std::uint8_t>(1 << (bits.count % 8));
+    }
+    ++bits.count;
   });
   return bits;
 }
 
-std::int64_t ZeroSignBytes(const TensorPlan& plan, const Sources& sources) {
+std::int64_t CountZeros(const TensorPlan& plan, const Sources& sources, std::int64_t begin,
+                        std::int64_t end) {
   std::int64_t count = 0;
-  VisitAllZeros(plan, sources, [&](const std::uint8_t*, int) { ++count; });
-  return (count + 7) / 8;
+  VisitZerosOfRows(plan, sources, begin, end, [&](const std::uint8_t*, int) { ++count; });
+  return count;
 }
 
 absl::Status ApplyZeroSigns(const TensorPlan& plan, std::span<const std::uint8_t> bits,

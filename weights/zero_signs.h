@@ -25,6 +25,18 @@ std::vector<std::uint8_t> ZeroSigns(const TensorPlan& plan, const Sources& sourc
 // How many bytes ZeroSigns gives, without making them.
 std::int64_t ZeroSignBytes(const TensorPlan& plan, const Sources& sources);
 
+// The bits of rows [begin, end) alone, the first in bit 0, so that a plan of any size can be taken
+// a part at a time.
+struct ZeroSignBits {
+  std::vector<std::uint8_t> bytes;
+  std::int64_t count = 0;
+};
+ZeroSignBits ZeroSignsOfRows(const TensorPlan& plan, const Sources& sources, std::int64_t begin,
+                             std::int64_t end);
+// How many they are, without making them.
+std::int64_t CountZeros(const TensorPlan& plan, const Sources& sources, std::int64_t begin,
+                        std::int64_t end);
+
 // Puts the signs back into restored sources. InvalidArgument where the number of zeros is not the
 // number of bits (up to the last byte's unused ones, which must be 0).
 absl::Status ApplyZeroSigns(const TensorPlan& plan, std::span<const std::uint8_t> bits,

@@ -1,6 +1,8 @@
 #include "tests/tools/command.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,11 +58,33 @@ Ran RunLanewise(const std::vector<std::string>& arguments, const std::string& di
     _exit(127);
   }
   int status = 0;
-  if (child < 0 || waitpid(child, &status, 0) != child) return ran;
+  rusage usage = {};
+  if (child < 0 || wait4(child, &status, 0, &usage) != child) return ran;
+  ran.peak_bytes = std::int64_t{usage.ru_maxrss} * 1024;
   ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   ran.out = TakeFile(out);
   ran.err = TakeFile(err);
   return ran;
+}
+
+int InterruptLanewise(const std::vector<std::string>& arguments, int signal, int microseconds) {
+  const std::string binary = BinaryPath();
+  std::vector<char*> argv = {const_cast<char*>(binary.c_str())};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int nowhere = open("/dev/null", O_WRONLY);
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    execv(binary.c_str(), argv.data());
+    _exit(127);
+  }
+  usleep(static_cast<useconds_t>(microseconds));
+  kill(child, signal);
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 std::string Text(const Ran& ran) {

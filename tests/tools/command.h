@@ -3,6 +3,7 @@
 
 // Runs the built `lanewise` through its command line, as a user does.
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -14,10 +15,16 @@ struct Ran {
   std::string out;
   std::string err;
   std::string command;  // for failure messages
+  // The most memory it held at once (VmHWM), where a test did not hold more itself.
+  std::int64_t peak_bytes = 0;
 };
 
 // Runs `lanewise ARGUMENTS...` with the current directory `directory`, its output in pipes.
 Ran RunLanewise(const std::vector<std::string>& arguments, const std::string& directory = ".");
+
+// Starts `lanewise ARGUMENTS...`, its output thrown away, and sends it `signal` after some
+// microseconds; returns the exit status as in Ran.
+int InterruptLanewise(const std::vector<std::string>& arguments, int signal, int microseconds);
 
 // For EXPECT_TRUE: the command and all it said.
 std::string Text(const Ran& ran);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "checkpoint/kept_metadata.h"
 #include "checkpoint/prepared.h"
 #include "checkpoint/rank_paths.h"
 #include "tools/verify/against_source.h"
@@ -55,10 +56,12 @@ absl::Status CheckWhole(const PreparedCheckpoint& prepared, const std::string& a
                         const std::string& path, std::size_t ranks, std::int64_t expected_rank) {
   const std::vector<TensorSet::Shard>& shards = prepared.set().shards();
   const bool one_of_many = prepared.set().source() == TensorSet::Source::kFile;
-  if (!one_of_many && prepared.sources().size() != shards.size()) {
-    return absl::FailedPreconditionError(absl::StrCat(path, " was prepared from ",
-                                                      prepared.sources().size(), " files; ",
-                                                      shards.size(), " prepared files are here"));
+  const absl::StatusOr<std::vector<SourceFileName>> files = SourceFilesOf(prepared);
+  if (!files.ok()) return files.status();
+  if (!one_of_many && files->size() != shards.size()) {
+    return absl::FailedPreconditionError(absl::StrCat(path, " was prepared from ", files->size(),
+                                                      " files; ", shards.size(),
+                                                      " prepared files are here"));
   }
   if (path == all) return absl::OkStatus();
   const auto options = shards[0].file.metadata().find(std::string(kOptionsKey));

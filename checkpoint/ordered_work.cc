@@ -1,0 +1,156 @@
+#include "checkpoint/ordered_work.h"
+
+#include <condition_variable>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace lanewise {
+namespace {
+
+class Runner {
+ public:
+  Runner(int most_in_flight, MemoryBudget& memory, const std::atomic<bool>* cancel,
+         const NextPiece& next)
+      : most_in_flight_(most_in_flight), memory_(memory), cancel_(cancel), next_(next) {}
+
+  void Work() {
+    while (std::optional<Dealt> dealt = Deal()) {
+      absl::StatusOr<Commit> commit = dealt->piece.work();
+      if (!commit.ok()) {
+        Fail(dealt->index, commit.status());
+        Return(dealt->piece.memory);
+        continue;
+      }
+      Hand(*dealt, *std::move(commit));
+    }
+  }
+
+  absl::Status Result() const { return failed_ ? status_ : absl::OkStatus(); }
+
+ private:
+  struct Dealt {
+    std::int64_t index = 0;    // among all
+    std::int64_t in_lane = 0;  // among its lane's
+    Piece piece;
+  };
+
+  struct Ready {
+    std::int64_t index = 0;
+    std::int64_t memory = 0;
+    Commit commit;
+  };
+
+  struct Lane {
+    std::int64_t dealt = 0;
+    std::int64_t next = 0;  // to commit
+    bool busy = false;      // a thread commits
+    std::map<std::int64_t, Ready> ready;
+  };
+
+  // The next piece, its memory taken. Threads wait here in turn, so that an earlier piece never
+  // waits for what a later one holds.
+  std::optional<Dealt> Deal() {
+    const std::lock_guard one_dealer(deal_);
+    {
+      std::unique_lock lock(mutex_);
+      landed_.wait(lock, [&] { return failed_ || in_flight_ < most_in_flight_; });
+      if (failed_ || ended_) return std::nullopt;
+    }
+    if (cancel_ != nullptr && *cancel_) {
+      Fail(dealt_, absl::CancelledError("interrupted"));
+      return std::nullopt;
+    }
+    absl::StatusOr<std::optional<Piece>> piece = next_();
+    if (!piece.ok()) {
+      Fail(dealt_, piece.status());
+      return std::nullopt;
+    }
+    if (!piece->has_value()) {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+      return std::nullopt;
+    }
+    if (!memory_.Take((*piece)->memory)) return std::nullopt;
+    const std::lock_guard lock(mutex_);
+    ++in_flight_;
+    Dealt dealt = {dealt_++, lanes_[(*piece)->lane].dealt++, **std::move(piece)};
+    return dealt;
+  }
+
+  void Hand(const Dealt& dealt, Commit commit) {
+    std::unique_lock lock(mutex_);
+    Lane& lane = lanes_[dealt.piece.lane];
+    lane.ready[dealt.in_lane] = {dealt.index, dealt.piece.memory, std::move(commit)};
+    if (lane.busy) return;
+    lane.busy = true;
+    while (!failed_ && !lane.ready.empty() && lane.ready.begin()->first == lane.next) {
+      Ready ready = std::move(lane.ready.begin()->second);
+      lane.ready.erase(lane.ready.begin());
+      lock.unlock();
+      absl::Status status = ready.commit();
+      ready.commit = nullptr;  // what it held goes before its memory counts as free
+      if (!status.ok()) Fail(ready.index, std::move(status));
+      Return(ready.memory);
+      lock.lock();
+      ++lane.next;
+    }
+    lane.busy = false;
+  }
+
+  void Return(std::int64_t memory) {
+    memory_.GiveBack(memory);
+    {
+      const std::lock_guard lock(mutex_);
+      --in_flight_;
+    }
+    landed_.notify_one();
+  }
+
+  void Fail(std::int64_t index, absl::Status status) {
+    {
+      const std::lock_guard lock(mutex_);
+      failed_ = true;
+      if (index < failed_index_) {
+        failed_index_ = index;
+        status_ = std::move(status);
+      }
+    }
+    memory_.Close();
+    landed_.notify_all();
+  }
+
+  const int most_in_flight_;
+  MemoryBudget& memory_;
+  const std::atomic<bool>* const cancel_;
+  const NextPiece& next_;
+
+  std::mutex deal_;
+  std::int64_t dealt_ = 0;  // changed with both locked
+
+  std::mutex mutex_;  // for what follows; taken after deal_
+  std::condition_variable landed_;
+  std::map<std::size_t, Lane> lanes_;
+  int in_flight_ = 0;
+  bool ended_ = false;
+  bool failed_ = false;
+  std::int64_t failed_index_ = std::numeric_limits<std::int64_t>::max();
+  absl::Status status_;
+};
+
+}  // namespace
+
+absl::Status RunOrdered(int threads, int most_in_flight, MemoryBudget& memory,
+                        const std::atomic<bool>* cancel, const NextPiece& next) {
+  Runner runner(most_in_flight, memory, cancel, next);
+  std::vector<std::thread> others;
+  for (int i = 1; i < threads; ++i) others.emplace_back([&] { runner.Work(); });
+  runner.Work();
+  for (std::thread& other : others) other.join();
+  return runner.Result();
+}
+
+}  // namespace lanewise

@@ -1,0 +1,105 @@
+// --memory: the most memory that the command holds, for tensors larger than that.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "checkpoint/test_files.h"
+#include "gtest/gtest.h"
+#include "tests/tools/command.h"
+
+namespace lanewise {
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+
+// A file with that header whose data are all zeros, and take no room on the disk.
+void WriteZeros(const std::string& path, const std::string& header, std::int64_t bytes) {
+  std::ofstream(path, std::ios::binary) << RawSafetensors(header, "");
+  std::filesystem::resize_file(path, 8 + header.size() + static_cast<std::size_t>(bytes));
+}
+
+struct Case {
+  const char* name;
+  const char* target;
+  std::vector<std::string> options;
+};
+
+class MemoryTest : public testing::Test {
+ protected:
+  // MXFP4 experts, 64 MiB of gate and up, 32 MiB of down, and 64 MiB that are copied.
+  void SetUp() override {
+    const std::int64_t experts = 8, inter = 4096, k = 2048;
+    std::string header = "{";
+    std::int64_t at = 0;
+    const auto add = [&](const std::string& name, const char* dtype,
+                         std::vector<std::int64_t> shape, int element_bytes) {
+      std::int64_t bytes = element_bytes;
+      std::string dimensions;
+      for (const std::int64_t size : shape) {
+        bytes *= size;
+        absl::StrAppend(&dimensions, dimensions.empty() ? "" : ",", size);
+      }
+      absl::StrAppend(&header, at == 0 ? "" : ",", "\"", name, "\":{\"dtype\":\"", dtype,
+                      "\",\"shape\":[", dimensions, "],\"data_offsets\":[", at, ",", at + bytes,
+                      "]}");
+      at += bytes;
+    };
+    add("model.layers.0.mlp.experts.gate_up_proj_blocks", "U8", {experts, 2 * inter, k / 32, 16},
+        1);
+    add("model.layers.0.mlp.experts.gate_up_proj_scales", "U8", {experts, 2 * inter, k / 32}, 1);
+    add("model.layers.0.mlp.experts.down_proj_blocks", "U8", {experts, k, inter / 32, 16}, 1);
+    add("model.layers.0.mlp.experts.down_proj_scales", "U8", {experts, k, inter / 32}, 1);
+    add("model.embed_tokens.weight", "BF16", {16384, k}, 2);
+    header += "}";
+    while (header.size() % 8 != 0) header += " ";
+    WriteZeros(in_, header, at);
+  }
+
+  const TestDirectory directory_;
+  const std::string in_ = directory_.File("model.safetensors");
+  const std::string out_ = directory_.File("prepared.safetensors");
+};
+
+class PeakTest : public MemoryTest, public testing::WithParamInterface<Case> {};
+
+TEST_P(PeakTest, StaysBelow) {
+  std::vector<std::string> arguments = {"prepare",         in_,        out_, "--target",
+                                        GetParam().target, "--memory", "40M"};
+  arguments.insert(arguments.end(), GetParam().options.begin(), GetParam().options.end());
+  const Ran ran = RunLanewise(arguments);
+  ASSERT_EQ(ran.status, 0) << Text(ran);
+  EXPECT_LT(ran.peak_bytes, 40 * kMiB) << Text(ran);
+  EXPECT_GT(ran.peak_bytes, kMiB);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PeakTest,
+                         testing::Values(Case{"gfx942", "gfx942", {}},
+                                         Case{"lossless", "gfx942", {"--lossless"}},
+                                         Case{"gfx950", "gfx950", {}}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST_F(MemoryTest, TooLittleIsRefusedWithWhatItTakes) {
+  const Ran ran = RunLanewise({"prepare", in_, out_, "--target", "gfx942", "--memory", "2M"});
+  EXPECT_EQ(ran.status, 1) << Text(ran);
+  for (const char* word : {"--memory 2097152 bytes", "give at least"}) {
+    EXPECT_NE(ran.err.find(word), std::string::npos) << Text(ran);
+  }
+  EXPECT_FALSE(std::filesystem::exists(out_));
+}
+
+TEST_F(MemoryTest, WrongSizesAreWrongUsage) {
+  for (const char* size : {"", "x", "-1M", "1X", "1MM", "0", "nan", "1e3", "M", "99999999999T"}) {
+    const Ran ran = RunLanewise({"prepare", in_, out_, "--target", "gfx942", "--memory", size});
+    EXPECT_EQ(ran.status, 2) << Text(ran);
+  }
+  for (const char* size : {"1G", "0.5GiB", "600MB", "1073741824", "700m"}) {
+    const Ran ran =
+        RunLanewise({"prepare", in_, out_, "--target", "gfx942", "--dry-run", "--memory", size});
+    EXPECT_EQ(ran.status, 0) << Text(ran);
+  }
+}
+
+}  // namespace
+}  // namespace lanewise

@@ -1,0 +1,170 @@
+// prepare --resume: what is complete and right is kept, the rest is made, and in the end it is what
+// one run writes.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "checkpoint/test_files.h"
+#include "gtest/gtest.h"
+#include "tests/tools/command.h"
+#include "tests/tools/families.h"
+
+namespace lanewise {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSecond = "/model-00002-of-00004.safetensors";
+
+class ResumeTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directory(in_);
+    ASSERT_TRUE(DividingDeepseek().WriteSharded(in_, 4).ok());
+    for (const std::string& name : Tree(in_)) {
+      fs::last_write_time(in_ + "/" + name,
+                          fs::file_time_type::clock::now() - std::chrono::hours(1));
+    }
+    const Ran ran = Prepare({"--lossless"});
+    ASSERT_EQ(ran.status, 0) << Text(ran);
+    fs::copy(out_, whole_);
+  }
+
+  Ran Prepare(std::vector<std::string> more) const {
+    std::vector<std::string> arguments = {"prepare", in_, out_, "--target", "gfx942"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunLanewise(arguments);
+  }
+
+  void ExpectWhole() const {
+    ASSERT_EQ(Tree(out_), Tree(whole_));
+    for (const std::string& name : Tree(whole_)) {
+      EXPECT_TRUE(ReadAll(out_ + "/" + name) == ReadAll(whole_ + "/" + name)) << name;
+    }
+  }
+
+  const TestDirectory directory_;
+  const std::string in_ = directory_.File("model"), out_ = directory_.File("out"),
+                    whole_ = directory_.File("whole");
+};
+
+TEST_F(ResumeTest, KeepsWhatIsThere) {
+  const auto kept = fs::last_write_time(out_ + "/model-00001-of-00004.safetensors");
+  fs::remove(out_ + kSecond);
+  fs::remove(out_ + "/model.safetensors.index.json");
+  const Ran refused = Prepare({"--lossless"});
+  EXPECT_EQ(refused.status, 1) << Text(refused);
+  const Ran ran = Prepare({"--lossless", "--resume"});
+  EXPECT_EQ(ran.status, 0) << Text(ran);
+  EXPECT_NE(ran.out.find("of 4 files 1 written, 3 kept"), std::string::npos) << Text(ran);
+  EXPECT_EQ(fs::last_write_time(out_ + "/model-00001-of-00004.safetensors"), kept);
+  ExpectWhole();
+  const Ran again = Prepare({"--lossless", "--resume"});
+  EXPECT_EQ(again.status, 0) << Text(again);
+  EXPECT_NE(again.out.find("0 written, 4 kept"), std::string::npos) << Text(again);
+  ExpectWhole();
+}
+
+TEST_F(ResumeTest, WithNothingThereIsAnOrdinaryRun) {
+  fs::remove_all(out_);
+  const Ran ran = Prepare({"--lossless", "--resume"});
+  EXPECT_EQ(ran.status, 0) << Text(ran);
+  ExpectWhole();
+}
+
+// Of another run: refused with the reason, and replaced where the user says so.
+TEST_F(ResumeTest, RefusesWhatIsNotTheSame) {
+  const struct {
+    std::vector<std::string> options;
+    const char* reason;
+  } kCases[] = {
+      {{}, "index"},
+      {{"--lossless", "--pass-through"}, "lanewise.x.options"},
+      {{"--lossless", "--recipe", "none"}, "recipe"},
+  };
+  for (const auto& one : kCases) {
+    std::vector<std::string> options = one.options;
+    options.push_back("--resume");
+    const Ran ran = Prepare(options);
+    EXPECT_EQ(ran.status, 1) << Text(ran);
+    EXPECT_NE(ran.err.find(one.reason), std::string::npos) << Text(ran);
+    ExpectWhole();
+  }
+  const Ran ran =
+      RunLanewise({"prepare", in_, out_, "--target", "gfx950", "--lossless", "--resume"});
+  EXPECT_EQ(ran.status, 1) << Text(ran);
+  ExpectWhole();
+}
+
+TEST_F(ResumeTest, NoticesDamageAndAChangedSource) {
+  const std::string second = out_ + kSecond;
+  const std::string whole = ReadAll(second);
+  const auto expect_replaced = [&](const std::string& reason) {
+    const Ran refused = Prepare({"--lossless", "--resume"});
+    EXPECT_EQ(refused.status, 1) << Text(refused);
+    EXPECT_NE(refused.err.find(kSecond), std::string::npos) << Text(refused);
+    EXPECT_NE(refused.err.find(reason), std::string::npos) << Text(refused);
+    const Ran ran = Prepare({"--lossless", "--resume", "--overwrite"});
+    EXPECT_EQ(ran.status, 0) << Text(ran);
+    EXPECT_NE(ran.out.find("1 written, 3 kept"), std::string::npos) << Text(ran);
+    ExpectWhole();
+  };
+  directory_.Write("out/" + std::string(kSecond), whole.substr(0, whole.size() - 1));
+  expect_replaced("");
+  std::string header = whole;
+  header[100] ^= 1;
+  directory_.Write("out/" + std::string(kSecond), header);
+  expect_replaced("");
+  // Its source is written again after it: the same bytes, but who knows.
+  const std::string source = in_ + kSecond;
+  fs::last_write_time(source, fs::last_write_time(second) + std::chrono::seconds(1));
+  const Ran changed = Prepare({"--lossless", "--resume"});
+  EXPECT_EQ(changed.status, 1) << Text(changed);
+  EXPECT_NE(changed.err.find("changed after it was written"), std::string::npos) << Text(changed);
+}
+
+// Ends the command at some moment; whatever stands there then, --resume completes it.
+TEST_F(ResumeTest, GoesOnAfterASignal) {
+  for (const int signal : {SIGTERM, SIGINT, SIGKILL}) {
+    for (int moment = 0; moment < 6; ++moment) {
+      fs::remove_all(out_);
+      const int status = InterruptLanewise(
+          {"prepare", in_, out_, "--target", "gfx942", "--lossless"}, signal, 3000 * moment);
+      if (fs::exists(out_)) {
+        for (const std::string& name : Tree(out_)) {
+          EXPECT_TRUE(ReadAll(out_ + "/" + name) == ReadAll(whole_ + "/" + name)) << name;
+        }
+      }
+      EXPECT_TRUE(status == 0 || status == 128 + signal) << status;
+      const Ran ran = Prepare({"--lossless", "--resume"});
+      EXPECT_EQ(ran.status, 0) << Text(ran);
+      ExpectWhole();
+    }
+  }
+}
+
+// A refusal in the last file takes back the files that were complete.
+TEST_F(ResumeTest, ARefusedSourceLeavesNothing) {
+  fs::remove_all(out_);
+  const std::string last = in_ + "/model-00004-of-00004.safetensors";
+  tools::CheckpointMaker maker = DividingDeepseek();
+  for (tools::CheckpointMaker::Tensor& tensor : maker.tensors()) {
+    if (tensor.spec.dtype == DType::kF8E4m3) tensor.bytes.back() = 0x7F;
+  }
+  ASSERT_TRUE(maker.WriteSharded(in_, 4).ok());
+  const std::vector<std::string> before = Tree(directory_.path());
+  const Ran ran = Prepare({});
+  EXPECT_EQ(ran.status, 1) << Text(ran);
+  EXPECT_EQ(Tree(directory_.path()), before);
+}
+
+}  // namespace
+}  // namespace lanewise
