@@ -107,8 +107,7 @@ std::vector<CostCase> Fp4OrderCases() {
       each.lines_once = tile_major;
       each.run = [=](const hip::Device& device) {
         return Run(device, tile_major ? "LoadTileMajor" : "LoadLaneMajor",
-                   tile_major ? CatalogueLayout("gfx942/fp4_tile_major")
-                              : CatalogueLayout("gfx942/fp4_lane_major"),
+                   *FindLayout(tile_major ? "gfx942/fp4_tile_major" : "gfx942/fp4_lane_major"),
                    shape.rows, shape.k / 2);
       };
       cases.push_back(std::move(each));

@@ -156,7 +156,7 @@ TEST_P(LayoutCopyTest, PlainTails) {
   for (int64_t columns = 1; columns < 40; ++columns) {
     const std::vector<int64_t> extents = {3, columns};
     BoundCase test;
-    test.layout = CatalogueLayout("plain");
+    test.layout = *FindLayout("plain");
     test.extents = extents;
     test.bound = *Bind(test.layout, extents);
     Compare(test, 1, columns % 5, int64_t{1} << 31, random);
