@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <random>
@@ -15,7 +16,9 @@
 #include "gtest/gtest.h"
 #include "hip/common/launcher_test.h"
 #include "hip/common/quantize_block_kernels.h"
+#include "hip/common/quantizer.h"
 #include "hip/runtime/module.h"
+#include "reference/quantize/block_code.h"
 #include "reference/quantize/mx.h"
 
 namespace lanewise::hip {
@@ -116,6 +119,39 @@ TEST_P(QuantizeBlockTest, ConstantQuantizersEqualTheReference) {
       ASSERT_EQ(got[i], expected->elements.data()[i])
           << each.kernel << ", byte " << i << ", x " << x[i * x.size() / got.size()] << ", code "
           << int{got_codes[i * kBlocks / got.size()]};
+    }
+  }
+}
+
+// Magnitudes all over float32, NaN and infinity included, by every rule and maximum: each 16384th,
+// or with LANEWISE_NIGHTLY each 32nd.
+TEST_P(QuantizeBlockTest, CodesOfAllMagnitudes) {
+  const uint64_t seed = NewSeed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  const uint32_t step = std::getenv("LANEWISE_NIGHTLY") != nullptr ? 32 : 16384;
+  const uint32_t first = static_cast<uint32_t>(seed) % step;
+  const uint32_t count = 0x80000000u / step;
+  constexpr std::pair<BlockRule, reference::BlockRule> kRules[] = {
+      {BlockRule::kExact, reference::BlockRule::kExact},
+      {BlockRule::kRoundedLog2, reference::BlockRule::kRoundedLog2},
+      {BlockRule::kFloor, reference::BlockRule::kFloor},
+      {BlockRule::kEven, reference::BlockRule::kEven},
+      {BlockRule::kRoundUp, reference::BlockRule::kRoundUp}};
+  const Buffer out = Out(count, "codes");
+  for (const auto& [rule, judge] : kRules) {
+    for (const float maximum : {448.0f, 240.0f, 224.0f, 6.0f, 1.0f, 0x1p-126f}) {
+      const QuantizeOptions options =
+          Options(judge, reference::ElementFormat::kE4m3Fn, maximum, 0.0f);
+      const absl::Status status = module_->Find("Codes")->Launch(
+          {.grid = {(count + 255) / 256}, .block = {256}}, stream(), first, step, count,
+          Quantizer{.rule = rule, .maximum = maximum, .amax_floor = 0.0f}, out);
+      ASSERT_TRUE(status.ok()) << status;
+      const std::vector<uint8_t> got = Read(out);
+      for (uint32_t i = 0; i < count; ++i) {
+        const auto amax = std::bit_cast<float>(first + i * step);
+        ASSERT_EQ(got[i], reference::BlockCode(amax, options))
+            << "amax " << amax << ", maximum " << maximum << ", rule " << BlockRuleName(judge);
+      }
     }
   }
 }

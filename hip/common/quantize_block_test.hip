@@ -56,6 +56,17 @@ LANEWISE_TEST_QUANTIZER(E5m2Floor, kE5m2, 4, .rule = lanewise::hip::BlockRule::k
                         .maximum = 57344.0f)
 LANEWISE_TEST_QUANTIZER(E5m2FnuzExact, kE5m2Fnuz, 8, .maximum = 57344.0f, .amax_floor = 0.0f)
 
+// The codes of magnitudes whose bits are first, first + step, ..., by a quantizer known at run
+// time.
+extern "C" __global__ void __launch_bounds__(256)
+    Codes(uint32_t first, uint32_t step, uint32_t count, lanewise::hip::Quantizer quantizer,
+          uint8_t* codes) {
+  const uint32_t i = blockIdx.x * 256 + threadIdx.x;
+  if (i < count) {
+    codes[i] = static_cast<uint8_t>(lanewise::device::BlockCode(first + i * step, quantizer));
+  }
+}
+
 // The maximum over groups of 1, 2, 4, 8, 16 and 32 lanes, 64 results each.
 extern "C" __global__ void __launch_bounds__(64) GroupMaxima(const uint32_t* in, uint32_t* out) {
   const uint32_t lane = threadIdx.x;
