@@ -12,6 +12,7 @@
 #include "checkpoint/prepare.h"
 #include "checkpoint/recipe_set.h"
 #include "tools/command.h"
+#include "tools/json_report.h"
 
 namespace lanewise::tools {
 namespace {
@@ -21,7 +22,7 @@ struct Options {
   int ranks = 1;
   std::optional<int> rank;
   bool dry_run = false, lossless = false, pass_through = false, overwrite = false;
-  bool batch_invariant = false, resume = false;
+  bool batch_invariant = false, resume = false, json = false;
   JobShard shard;
   std::int64_t memory = kDefaultMemory;
   int threads = 0;
@@ -95,7 +96,38 @@ void Print(const PrepareReport& report, const Options& options) {
   }
 }
 
-absl::Status Prepare(const Options& options) {
+void Fill(const PrepareReport& report, const Options& options, JsonReport* json) {
+  using Fate = PreparedFileReport::Fate;
+  (*json)["target"] = options.target;
+  (*json)["dry_run"] = options.dry_run;
+  (*json)["recipe"] = report.recipe;
+  (*json)["notes"] = report.notes;
+  (*json)["source_tensors"] = report.source_tensors;
+  (*json)["source_bytes"] = report.source_bytes;
+  nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+  for (const PreparedRank& rank : report.ranks) {
+    nlohmann::ordered_json files = nlohmann::ordered_json::array();
+    for (const PreparedFileReport& file : rank.files) {
+      const char* fate = file.fate == Fate::kWritten && !options.dry_run ? "written"
+                         : file.fate == Fate::kWritten                   ? "planned"
+                         : file.fate == Fate::kKept                      ? "kept"
+                                                                         : "left to another shard";
+      files.push_back({{"path", file.path}, {"fate", fate}, {"bytes", file.bytes}});
+    }
+    ranks.push_back({{"rank", rank.rank},
+                     {"out", rank.out},
+                     {"sources_prepared", rank.preparation.prepared},
+                     {"sources_copied", rank.preparation.copied},
+                     {"sources_passed_through", rank.preparation.passed},
+                     {"tensors", rank.preparation.outputs.size()},
+                     {"bytes_written", rank.bytes},
+                     {"negative_zeros", rank.negative_zeros},
+                     {"files", std::move(files)}});
+  }
+  (*json)["ranks"] = std::move(ranks);
+}
+
+absl::Status Prepare(const Options& options, JsonReport* json) {
   PrepareRequest request;
   request.in = UserPath(options.in);
   request.out = UserPath(options.out);
@@ -121,7 +153,11 @@ absl::Status Prepare(const Options& options) {
   }
   const absl::StatusOr<PrepareReport> report = PrepareCheckpoint(request, ProgressBar("prepare"));
   if (!report.ok()) return report.status();
-  Print(*report, options);
+  if (json->wanted()) {
+    Fill(*report, options, json);
+  } else {
+    Print(*report, options);
+  }
   return absl::OkStatus();
 }
 
@@ -175,7 +211,17 @@ Action AddPrepare(CLI::App& app) {
   AddMemory(app, &options->memory);
   app.add_option("--threads", options->threads, "Threads; 0, the default, takes all processors")
       ->check(CLI::NonNegativeNumber);
-  return [options] { return Prepare(*options); };
+  AddJson(app, &options->json);
+  app.callback([options] {
+    if (options->rank && (*options->rank < 0 || *options->rank >= options->ranks)) {
+      throw CLI::ValidationError("--rank", absl::StrCat(*options->rank, " of ", options->ranks,
+                                                        " ranks: expected 0 to --tp - 1"));
+    }
+  });
+  return [options] {
+    JsonReport json("prepare", options->json);
+    return json.End(Prepare(*options, &json));
+  };
 }
 
 }  // namespace lanewise::tools

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,7 @@
 #include "checkpoint/quantize.h"
 #include "reference/quantize/options.h"
 #include "tools/command.h"
+#include "tools/json_report.h"
 
 namespace lanewise::tools {
 namespace {
@@ -29,7 +31,7 @@ struct QuantizeFlags {
   int smallest_code = 0;
   bool saturate = false;
   std::vector<std::string> only, except;
-  bool overwrite = false;
+  bool overwrite = false, json = false;
 };
 
 QuantizeRequest RequestOf(const QuantizeFlags& flags) {
@@ -54,11 +56,34 @@ QuantizeRequest RequestOf(const QuantizeFlags& flags) {
   return request;
 }
 
-absl::Status RunQuantize(const QuantizeFlags& flags) {
+void Fill(const QuantizeReport& report, const QuantizeRequest& request, JsonReport* json) {
+  (*json)["out"] = request.out;
+  nlohmann::ordered_json tensors = nlohmann::ordered_json::array();
+  for (const QuantizeError& tensor : report.tensors) {
+    tensors.push_back({{"name", tensor.name},
+                       {"elements", tensor.elements},
+                       {"largest_error", tensor.largest},
+                       {"relative_rms", tensor.relative_rms},
+                       {"zeroed", tensor.zeroed},
+                       {"nan_blocks", tensor.nan_blocks}});
+  }
+  (*json)["tensors"] = std::move(tensors);
+  (*json)["left"] = report.left;
+  (*json)["copied"] = report.copied;
+  (*json)["relative_rms"] = report.relative_rms;
+  (*json)["source_bytes"] = report.source_bytes;
+  (*json)["bytes"] = report.bytes;
+}
+
+absl::Status RunQuantize(const QuantizeFlags& flags, JsonReport* json) {
   const QuantizeRequest request = RequestOf(flags);
   const absl::StatusOr<QuantizeReport> report =
       QuantizeCheckpoint(request, ProgressBar("quantize"));
   if (!report.ok()) return report.status();
+  if (json->wanted()) {
+    Fill(*report, request, json);
+    return absl::OkStatus();
+  }
   std::printf("%-48s %12s %12s %12s %10s %10s\n", "tensor", "elements", "largest", "rel. rms",
               "zeroed", "NaN blocks");
   for (const QuantizeError& tensor : report->tensors) {
@@ -79,15 +104,24 @@ absl::Status RunQuantize(const QuantizeFlags& flags) {
 struct DequantizeFlags {
   std::string in, out;
   std::string to = "bf16";
-  bool overwrite = false;
+  bool overwrite = false, json = false;
 };
 
-absl::Status RunDequantize(const DequantizeFlags& flags) {
+absl::Status RunDequantize(const DequantizeFlags& flags, JsonReport* json) {
   const DequantizeRequest request = {UserPath(flags.in), UserPath(flags.out), flags.to == "f32",
                                      flags.overwrite};
   const absl::StatusOr<DequantizeReport> report =
       DequantizeCheckpoint(request, ProgressBar("dequantize"));
   if (!report.ok()) return report.status();
+  if (json->wanted()) {
+    (*json)["out"] = request.out;
+    (*json)["dequantized"] = report->dequantized;
+    (*json)["copied"] = report->copied;
+    (*json)["left"] = report->left;
+    (*json)["source_bytes"] = report->source_bytes;
+    (*json)["bytes"] = report->bytes;
+    return absl::OkStatus();
+  }
   for (const std::string& left : report->left) {
     std::printf("left as it is, no codes beside it: %s\n", left.c_str());
   }
@@ -118,8 +152,9 @@ Action AddQuantize(CLI::App& app) {
   app.add_option("--max", flags->maximum, "The magnitude blocks are scaled to; 0: the format's")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--amax-floor", flags->amax_floor,
-                 "Smaller blocks are scaled as if they reached it");
-  app.add_option("--smallest-code", flags->smallest_code, "0 or 1");
+                 "Smaller blocks are scaled as if they reached it")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--smallest-code", flags->smallest_code, "0 or 1")->check(CLI::Range(0, 1));
   app.add_flag("--saturate", flags->saturate,
                "Infinities become the largest value, instead of NaN blocks");
   app.add_option("--only", flags->only,
@@ -127,7 +162,11 @@ Action AddQuantize(CLI::App& app) {
   app.add_option("--except", flags->except,
                  "Names not to; by default embeddings, norms, heads and routers");
   app.add_flag("--overwrite", flags->overwrite, "Replace files that are at OUT already");
-  return [flags] { return RunQuantize(*flags); };
+  AddJson(app, &flags->json);
+  return [flags] {
+    JsonReport json("quantize", flags->json);
+    return json.End(RunQuantize(*flags, &json));
+  };
 }
 
 Action AddDequantize(CLI::App& app) {
@@ -137,7 +176,11 @@ Action AddDequantize(CLI::App& app) {
   app.add_option("--to", flags->to, "bf16 (the default) or f32")
       ->check(CLI::IsMember({"bf16", "f32"}));
   app.add_flag("--overwrite", flags->overwrite, "Replace files that are at OUT already");
-  return [flags] { return RunDequantize(*flags); };
+  AddJson(app, &flags->json);
+  return [flags] {
+    JsonReport json("dequantize", flags->json);
+    return json.End(RunDequantize(*flags, &json));
+  };
 }
 
 }  // namespace lanewise::tools

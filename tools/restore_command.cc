@@ -4,21 +4,31 @@
 
 #include "checkpoint/restore.h"
 #include "tools/command.h"
+#include "tools/json_report.h"
 
 namespace lanewise::tools {
 namespace {
 
 struct Options {
   std::string in, out;
-  bool overwrite = false;
+  bool overwrite = false, json = false;
   int threads = 0;
 };
 
-absl::Status Restore(const Options& options) {
+absl::Status Restore(const Options& options, JsonReport* json) {
   const RestoreRequest request = {UserPath(options.in), UserPath(options.out), options.overwrite,
                                   options.threads};
   const absl::StatusOr<RestoreReport> report = RestoreCheckpoint(request, ProgressBar("restore"));
   if (!report.ok()) return report.status();
+  if (json->wanted()) {
+    (*json)["out"] = request.out;
+    (*json)["tensors"] = report->tensors;
+    (*json)["bytes"] = report->bytes;
+    (*json)["exact"] = report->exact;
+    (*json)["lost_zero_signs"] = report->lost_zero_signs;
+    (*json)["differing"] = report->differing;
+    return absl::OkStatus();
+  }
   std::printf("%s: %lld tensors, %s", request.out.c_str(), static_cast<long long>(report->tensors),
               SizeText(report->bytes).c_str());
   if (report->exact) {
@@ -48,7 +58,11 @@ Action AddRestore(CLI::App& app) {
   app.add_flag("--overwrite", options->overwrite, "Replace files that are at OUT already");
   app.add_option("--threads", options->threads, "Threads; 0, the default, takes all processors")
       ->check(CLI::NonNegativeNumber);
-  return [options] { return Restore(*options); };
+  AddJson(app, &options->json);
+  return [options] {
+    JsonReport json("restore", options->json);
+    return json.End(Restore(*options, &json));
+  };
 }
 
 }  // namespace lanewise::tools

@@ -1,10 +1,12 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tools/command.h"
+#include "tools/json_report.h"
 #include "tools/verify/verify.h"
 
 namespace lanewise::tools {
@@ -13,6 +15,7 @@ namespace {
 struct Options {
   std::string prepared, against;
   int threads = 0;
+  bool json = false;
 };
 
 void Print(const VerifyReport& report) {
@@ -23,13 +26,29 @@ void Print(const VerifyReport& report) {
   }
 }
 
-absl::Status Verify(const Options& options) {
+void Fill(const VerifyReport& report, const VerifyRequest& request, JsonReport* json) {
+  (*json)["prepared"] = request.prepared;
+  if (request.against) {
+    (*json)["against"] = *request.against;
+    (*json)["source_tensors"] = report.source_tensors;
+  }
+  (*json)["ranks"] = report.ranks;
+  nlohmann::ordered_json layouts = nlohmann::ordered_json::object();
+  for (const auto& [layout, row] : report.by_layout) {
+    layouts[layout] = {{"tensors", row.tensors}, {"bytes", row.bytes}};
+  }
+  (*json)["layouts"] = std::move(layouts);
+  (*json)["problems"] = report.problems;
+}
+
+absl::Status Verify(const Options& options, JsonReport* json) {
   VerifyRequest request;
   request.prepared = UserPath(options.prepared);
   if (!options.against.empty()) request.against = UserPath(options.against);
   request.threads = options.threads;
   const absl::StatusOr<VerifyReport> report = VerifyPrepared(request, ProgressBar("verify"));
   if (!report.ok()) return report.status();
+  if (json->wanted()) Fill(*report, request, json);
   if (!report->problems.empty()) {
     constexpr std::size_t kShown = 20;
     std::string message = absl::StrCat(request.prepared, ": ", report->problems.size(),
@@ -42,6 +61,7 @@ absl::Status Verify(const Options& options) {
     }
     return absl::DataLossError(message);
   }
+  if (json->wanted()) return absl::OkStatus();
   Print(*report);
   if (request.against) {
     std::printf(
@@ -70,7 +90,11 @@ Action AddVerify(CLI::App& app) {
       "reference implementation and compared, and every tensor accounted for");
   app.add_option("--threads", options->threads, "Threads; 0, the default, takes all processors")
       ->check(CLI::NonNegativeNumber);
-  return [options] { return Verify(*options); };
+  AddJson(app, &options->json);
+  return [options] {
+    JsonReport json("verify", options->json);
+    return json.End(Verify(*options, &json));
+  };
 }
 
 }  // namespace lanewise::tools

@@ -1,0 +1,33 @@
+#include "tools/json_report.h"
+
+#include <cstdio>
+#include <utility>
+
+namespace lanewise::tools {
+
+JsonReport::JsonReport(std::string_view command, bool wanted)
+    : wanted_(wanted), begin_(std::chrono::steady_clock::now()) {
+  fields_["command"] = std::string(command);
+  fields_["ok"] = true;
+}
+
+absl::Status JsonReport::End(const absl::Status& status) {
+  if (!wanted_) return status;
+  if (!status.ok()) {
+    fields_["ok"] = false;
+    fields_["error"] = std::string(status.message());
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin_;
+  fields_["seconds"] = seconds.count();
+  // Names come from files, and files may hold anything.
+  const std::string text =
+      fields_.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::printf("%s\n", text.c_str());
+  return status;
+}
+
+void AddJson(CLI::App& app, bool* json) {
+  app.add_flag("--json", *json, "Print a report as JSON, for other programs");
+}
+
+}  // namespace lanewise::tools
