@@ -1,20 +1,14 @@
 // SIGKILL at random moments: what a killed command leaves is complete, correct files and nothing
 // else, and going on gives what an uninterrupted run gives.
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "checkpoint/test_files.h"
@@ -29,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 // Of every command. In a nightly run 200 for each.
-int Kills() { return std::getenv("LANEWISE_NIGHTLY") == nullptr ? 12 : 200; }
+int Kills() { return std::getenv("LANEWISE_NIGHTLY") == nullptr ? 9 : 200; }
 
 std::uint64_t Seed() {
   const char* const given = std::getenv("LANEWISE_SEED");
@@ -56,25 +50,9 @@ Files Contents(const std::string& directory) {
 
 // Runs the command and kills it after `delay`. True where it was still running then.
 bool RunAndKill(const std::vector<std::string>& arguments, Seconds delay) {
-  const std::string binary = "tools/lanewise";  // from where a test is started
-  std::vector<char*> argv = {const_cast<char*>(binary.c_str())};
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  const pid_t child = fork();
-  if (child < 0) return false;
-  if (child == 0) {
-    const int nowhere = open("/dev/null", O_WRONLY);
-    dup2(nowhere, STDOUT_FILENO);
-    dup2(nowhere, STDERR_FILENO);
-    execv(argv[0], argv.data());
-    _exit(127);
-  }
-  std::this_thread::sleep_for(delay);
-  kill(child, SIGKILL);
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0) << arguments[0] << " failed";
-  return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  const int status = InterruptLanewise(arguments, SIGKILL, static_cast<int>(1e6 * delay.count()));
+  EXPECT_TRUE(status == 0 || status == 128 + SIGKILL) << arguments[0] << ": " << status;
+  return status != 0;
 }
 
 struct Command {
@@ -130,10 +108,7 @@ class KillTest : public testing::TestWithParam<std::string> {
 
   static Command Named(const std::string& name) {
     const std::vector<Command> commands = {
-        {"prepare",
-         {"prepare", Path("mx"), "--target", "gfx942", "--lossless"},
-         "--overwrite",
-         true},
+        {"prepare", {"prepare", Path("mx"), "--target", "gfx942", "--lossless"}, "--resume", true},
         {"restore", {"restore", Path("prepared")}, "--overwrite"},
         {"quantize", {"quantize", Path("float")}, "--overwrite"},
         {"synthesize", Synthesis(), "--overwrite"},
