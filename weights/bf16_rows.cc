@@ -1,9 +1,11 @@
 #include "weights/bf16_rows.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
 #include "formats/formats.h"
+#include "weights/bf16_kernels.h"
 
 namespace lanewise {
 namespace {
@@ -55,47 +57,71 @@ void Note(std::int64_t at, WrongValues* wrong) {
   if (wrong->count++ == 0) wrong->first = at;
 }
 
+// Converts a row's groups by `exact` as far as it goes, and each group at which it stops by
+// `element`, one by one.
+template <class Exact, class Element>
+void ConvertGroups(std::int64_t count, const Exact& exact, const Element& element) {
+  for (std::int64_t i = 0; i < count;) {
+    i = exact(i);
+    const std::int64_t end = std::min(i + kBf16Group, count);
+    for (; i < end; ++i) element(i);
+  }
+}
+
 }  // namespace
 
 WrongValues OcpFromDequantRow(const std::uint8_t* bf16, const std::uint8_t* codes,
                               std::int64_t code_elements, std::int64_t count, std::uint8_t* e4m3) {
   WrongValues wrong;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float m = kMultiplier[codes[i / code_elements]];
-    const float w = LoadBf16(bf16 + 2 * i).ToFloat();
-    e4m3[i] = E4m3Fn::FromFloat(w * m).bits();
-    if (!(Bf16::FromFloat(kE4m3Value[e4m3[i]] / m).ToFloat() == w)) Note(i, &wrong);
-  }
+  ConvertGroups(
+      count,
+      [&](std::int64_t at) { return ExactBf16ToE4m3(bf16, codes, code_elements, at, count, e4m3); },
+      [&](std::int64_t i) {
+        const float m = kMultiplier[codes[i / code_elements]];
+        const float w = LoadBf16(bf16 + 2 * i).ToFloat();
+        e4m3[i] = E4m3Fn::FromFloat(w * m).bits();
+        if (!(Bf16::FromFloat(kE4m3Value[e4m3[i]] / m).ToFloat() == w)) Note(i, &wrong);
+      });
   return wrong;
 }
 
 void UndoOcpFromDequantRow(const std::uint8_t* e4m3, const std::uint8_t* codes,
                            std::int64_t code_elements, std::int64_t count, std::uint8_t* bf16) {
-  for (std::int64_t i = count - 1; i >= 0; --i) {
-    StoreBf16(Bf16::FromFloat(kE4m3Value[e4m3[i]] / kMultiplier[codes[i / code_elements]]),
-              bf16 + 2 * i);
-  }
+  ConvertGroups(
+      count,
+      [&](std::int64_t at) { return ExactE4m3ToBf16(e4m3, codes, code_elements, at, count, bf16); },
+      [&](std::int64_t i) {
+        StoreBf16(Bf16::FromFloat(kE4m3Value[e4m3[i]] / kMultiplier[codes[i / code_elements]]),
+                  bf16 + 2 * i);
+      });
 }
 
 void DequantizeRow(const std::uint8_t* e4m3, const std::uint8_t* codes, std::int64_t code_elements,
                    std::int64_t count, std::uint8_t* bf16) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    StoreBf16(Dequantized(e4m3[i], codes[i / code_elements]), bf16 + 2 * i);
-  }
+  ConvertGroups(
+      count,
+      [&](std::int64_t at) { return ExactE4m3ToBf16(e4m3, codes, code_elements, at, count, bf16); },
+      [&](std::int64_t i) {
+        StoreBf16(Dequantized(e4m3[i], codes[i / code_elements]), bf16 + 2 * i);
+      });
 }
 
 WrongValues UndoDequantizeRow(const std::uint8_t* bf16, const std::uint8_t* codes,
                               std::int64_t code_elements, std::int64_t count, std::uint8_t* e4m3) {
   WrongValues wrong;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::uint8_t code = codes[i / code_elements];
-    const Bf16 w = LoadBf16(bf16 + 2 * i);
-    e4m3[i] = code == 255
-                  ? 0x7F
-                  : E4m3Fn::FromFloat(w.ToFloat() * kMultiplier[code], Overflow::kSaturate).bits();
-    const Bf16 back = Dequantized(e4m3[i], code);
-    if (back.bits() != w.bits() && !(back.IsNan() && w.IsNan())) Note(i, &wrong);
-  }
+  ConvertGroups(
+      count,
+      [&](std::int64_t at) { return ExactBf16ToE4m3(bf16, codes, code_elements, at, count, e4m3); },
+      [&](std::int64_t i) {
+        const std::uint8_t code = codes[i / code_elements];
+        const Bf16 w = LoadBf16(bf16 + 2 * i);
+        e4m3[i] =
+            code == 255
+                ? 0x7F
+                : E4m3Fn::FromFloat(w.ToFloat() * kMultiplier[code], Overflow::kSaturate).bits();
+        const Bf16 back = Dequantized(e4m3[i], code);
+        if (back.bits() != w.bits() && !(back.IsNan() && w.IsNan())) Note(i, &wrong);
+      });
   return wrong;
 }
 

@@ -2,8 +2,8 @@
 #define LANEWISE_WEIGHTS_BF16_ROWS_H_
 
 // One row between bf16 (little-endian, K of them) and e4m3 bytes under scale codes, one for each
-// `code_elements` elements. The two pairs differ where the seeds do: at the ends of the scale's
-// range.
+// `code_elements` elements, a multiple of 32. Rows do not overlap. The two pairs differ where the
+// seeds do: at the ends of the scale's range.
 
 #include <cstdint>
 
@@ -19,7 +19,7 @@ struct WrongValues {
 // q = e4m3(w m), NaN above 464; a value is wrong unless bf16(q / m) == w as numbers.
 WrongValues OcpFromDequantRow(const std::uint8_t* bf16, const std::uint8_t* codes,
                               std::int64_t code_elements, std::int64_t count, std::uint8_t* e4m3);
-// bf16(q / m). `bf16` may begin where `e4m3` does: it is written from the end.
+// bf16(q / m).
 void UndoOcpFromDequantRow(const std::uint8_t* e4m3, const std::uint8_t* codes,
                            std::int64_t code_elements, std::int64_t count, std::uint8_t* bf16);
 

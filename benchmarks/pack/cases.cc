@@ -67,7 +67,7 @@ Case PlanCase(std::string layout, bool unpack, std::string rewrite, Contents con
   result.layout = std::move(layout);
   result.direction = unpack ? "unpack" : "pack";
   result.rewrite = std::move(rewrite);
-  result.contents = unpack ? Contents::kCodes : contents;
+  result.contents = contents;
   result.target = target;
   result.bind = [unpack, plan, copy_bytes_an_element](
                     std::int64_t bytes, std::span<std::uint8_t> from, std::span<std::uint8_t> codes,
@@ -134,8 +134,8 @@ std::vector<Case> PackCases() {
   for (const bool unpack : {false, true}) {
     cases.push_back(
         PlanCase("gfx942/dense_codes", unpack, "code_plus_1", Contents::kCodes, 0.9, codes, 1.0));
-    cases.push_back(
-        PlanCase("gfx942/dense", unpack, "from_bf16", Contents::kBf16, 0.7, from_bf16, 1.5));
+    cases.push_back(PlanCase("gfx942/dense", unpack, "from_bf16",
+                             unpack ? Contents::kFinite : Contents::kBf16, 0.7, from_bf16, 1.5));
   }
   return cases;
 }
@@ -147,10 +147,14 @@ void Fill(Contents contents, std::span<std::uint8_t> bytes) {
     return x;
   };
   const std::size_t whole = bytes.size() / 8 * 8;
-  if (contents == Contents::kRandom) {
+  if (contents == Contents::kRandom || contents == Contents::kFinite) {
     for (std::size_t i = 0; i < whole; i += 8) {
       const std::uint64_t word = next();
       std::memcpy(&bytes[i], &word, 8);
+    }
+    if (contents == Contents::kRandom) return;
+    for (std::uint8_t& byte : bytes) {
+      if ((byte & 0x7F) == 0x7F) byte ^= 1;
     }
     return;
   }

@@ -18,8 +18,9 @@ namespace lanewise::benchmarks {
 // What the bytes of the source have to be for a case to run.
 enum class Contents {
   kRandom,
-  kCodes,  // scale codes in the usual range
-  kBf16,   // dequantized e4m3 under kCodes
+  kFinite,  // e4m3 bytes, none of them NaN
+  kCodes,   // scale codes in the usual range
+  kBf16,    // dequantized e4m3 under kCodes
 };
 
 // A case at one size.
@@ -40,7 +41,7 @@ struct Case {
   double target = 0;  // the ratio to the better copy that it should reach, from 4 MiB up
 
   // Work whose copy_bytes is about `bytes`, from `from` into `to`, which have room for 2 `bytes`
-  // and stay alive. Both are filled from kCodes' or the case's contents before it runs; `codes`
+  // and stay alive. Both are filled before it runs, from `contents`; `codes`
   // holds kCodes, a 32nd of `bytes` and more.
   std::function<absl::StatusOr<Work>(std::int64_t bytes, std::span<std::uint8_t> from,
                                      std::span<std::uint8_t> codes, std::span<std::uint8_t> to)>

@@ -81,7 +81,8 @@ class Benchmark {
     Fill(Contents::kCodes, codes->span());
     std::printf("%s, %s pages, best and median of %d turns\n%s", report_.processor.c_str(),
                 options_.pages.c_str(), options_.repetitions, TableHeading().c_str());
-    for (const Contents contents : {Contents::kRandom, Contents::kCodes, Contents::kBf16}) {
+    for (const Contents contents :
+         {Contents::kRandom, Contents::kFinite, Contents::kCodes, Contents::kBf16}) {
       bool filled = false;
       for (const Case& test : PackCases()) {
         if (test.contents != contents || test.Name().find(options_.filter) == std::string::npos) {
