@@ -88,11 +88,36 @@ __device__ inline float ScaleAdd(float acc, float d, ScaleFactor factor) {
   return __builtin_fmaf(d * factor.first, factor.second, acc);
 }
 
+namespace internal {
+
+typedef float Float2 __attribute__((ext_vector_type(2)));
+
+// `x` in both registers of a pair, for packed instructions. Left to itself the compiler names a
+// pair whose other register is anything's, for instance an awaited load's, and then waits for that.
+__device__ inline Float2 Pair(float x) {
+  Float2 pair = {x, x};
+  asm("" : "+v"(pair));
+  return pair;
+}
+
+__device__ inline Float4 FusedMultiplyAdd(Float4 a, float b, Float4 c) {
+  const Float2 both = Pair(b);
+  const Float2 low = __builtin_elementwise_fma(a.xy, both, c.xy);
+  const Float2 high = __builtin_elementwise_fma(a.zw, both, c.zw);
+  return {low.x, low.y, high.x, high.y};
+}
+
+}  // namespace internal
+
 // The same for the four rows that a lane holds of a 16x16 result.
-template <typename Factor>
-__device__ inline Float4 ScaleAdd(Float4 acc, Float4 d, Factor factor) {
-  for (int i = 0; i < 4; ++i) acc[i] = ScaleAdd(acc[i], d[i], factor);
-  return acc;
+__device__ inline Float4 ScaleAdd(Float4 acc, Float4 d, float factor) {
+  return internal::FusedMultiplyAdd(d, factor, acc);
+}
+__device__ inline Float4 ScaleAdd(Float4 acc, Float4 d, ScaleFactor factor) {
+  const internal::Float2 first = internal::Pair(factor.first);
+  const internal::Float2 low = d.xy * first;
+  const internal::Float2 high = d.zw * first;
+  return internal::FusedMultiplyAdd({low.x, low.y, high.x, high.y}, factor.second, acc);
 }
 
 }  // namespace lanewise::device
