@@ -1,9 +1,9 @@
 #include "weights/block_kernels.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstring>
-#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weights/block_kernels.cc"
@@ -17,31 +17,24 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Bytes = hn::CappedTag<std::uint8_t, kMaxChunkBytes>;
-constexpr Bytes kBytes;
-
-// Whether one register holds a whole chunk. The narrower instruction sets permute through memory
-// instead.
-constexpr bool kWholeChunk = !HWY_HAVE_SCALABLE && HWY_LANES(std::uint8_t) >= kMaxChunkBytes;
-
 struct Counting {
   std::size_t negative_zeros = 0;
   std::size_t nans = 0;
 };
 
-template <Rewrite kRewrite, class V>
-HWY_INLINE V Rewritten(V v, Counting* counting) {
+template <Rewrite kRewrite, class D, class V>
+HWY_INLINE V Rewritten(D d, V v, Counting& counting) {
   if constexpr (kRewrite == Rewrite::kE4m3ToFnuz) {
-    const auto minus_zero = hn::Eq(v, hn::Set(kBytes, 0x80));
-    const auto nan = hn::Eq(hn::And(v, hn::Set(kBytes, 0x7F)), hn::Set(kBytes, 0x7F));
-    counting->negative_zeros += hn::CountTrue(kBytes, minus_zero);
-    counting->nans += hn::CountTrue(kBytes, nan);
+    const auto minus_zero = hn::Eq(v, hn::Set(d, 0x80));
+    const auto nan = hn::Eq(hn::And(v, hn::Set(d, 0x7F)), hn::Set(d, 0x7F));
+    counting.negative_zeros += hn::CountTrue(d, minus_zero);
+    counting.nans += hn::CountTrue(d, nan);
     return hn::IfThenZeroElse(minus_zero, v);
   } else if constexpr (kRewrite == Rewrite::kE2m1DropNegativeZero) {
-    const V low_sign = hn::Set(kBytes, 0x08), high_sign = hn::Set(kBytes, 0x80);
-    const auto low = hn::Eq(hn::And(v, hn::Set(kBytes, 0x0F)), low_sign);
-    const auto high = hn::Eq(hn::And(v, hn::Set(kBytes, 0xF0)), high_sign);
-    counting->negative_zeros += hn::CountTrue(kBytes, low) + hn::CountTrue(kBytes, high);
+    const V low_sign = hn::Set(d, 0x08), high_sign = hn::Set(d, 0x80);
+    const auto low = hn::Eq(hn::And(v, hn::Set(d, 0x0F)), low_sign);
+    const auto high = hn::Eq(hn::And(v, hn::Set(d, 0xF0)), high_sign);
+    counting.negative_zeros += hn::CountTrue(d, low) + hn::CountTrue(d, high);
     v = hn::Xor(v, hn::IfThenElseZero(low, low_sign));
     return hn::Xor(v, hn::IfThenElseZero(high, high_sign));
   } else {
@@ -49,153 +42,329 @@ HWY_INLINE V Rewritten(V v, Counting* counting) {
   }
 }
 
-// Copies pieces of a size known at compile time where it is one of the usual ones.
-template <class CopyPiece>
-HWY_INLINE void ForEachPiece(const RegionPlan& plan, const CopyPiece& copy) {
-  const std::size_t pieces = plan.pieces.size();
-  switch (plan.piece_bytes) {
-    case 64:
-      return copy(0, 0, std::integral_constant<std::size_t, 64>());
-    case 32:
-      for (std::size_t i = 0; i < pieces; ++i) {
-        copy(i, 32 * i, std::integral_constant<std::size_t, 32>());
-      }
-      return;
-    case 16:
-      for (std::size_t i = 0; i < pieces; ++i) {
-        copy(i, 16 * i, std::integral_constant<std::size_t, 16>());
-      }
-      return;
-    case 8:
-      for (std::size_t i = 0; i < pieces; ++i) {
-        copy(i, 8 * i, std::integral_constant<std::size_t, 8>());
-      }
-      return;
-    default:
-      for (std::size_t i = 0; i < pieces; ++i) {
-        copy(i, plan.piece_bytes * i, static_cast<std::size_t>(plan.piece_bytes));
-      }
+// ---- Runs: neighbours in the row and in memory ----
+
+// Copies and rewrites; what is past `valid` becomes padding.
+template <Rewrite kRewrite>
+HWY_NOINLINE void PackRun(const std::uint8_t* from, std::int64_t valid, std::int64_t bytes,
+                          std::uint8_t padding, std::uint8_t* to, Counting& counting) {
+  if constexpr (kRewrite == Rewrite::kNone) {
+    if (valid > 0) std::memcpy(to, from, valid);
+  } else {
+    using D = hn::CappedTag<std::uint8_t, kMaxVectorBytes>;
+    constexpr D d;
+    const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    std::int64_t i = 0;
+    for (; i + lanes <= valid; i += lanes) {
+      hn::StoreU(Rewritten<kRewrite>(d, hn::LoadU(d, from + i), counting), d, to + i);
+    }
+    if (i < valid) {
+      HWY_ALIGN std::uint8_t rest[kMaxVectorBytes] = {};  // zeros are neither -0 nor NaN
+      std::memcpy(rest, from + i, valid - i);
+      hn::Store(Rewritten<kRewrite>(d, hn::Load(d, rest), counting), d, rest);
+      std::memcpy(to + i, rest, valid - i);
+    }
+  }
+  if (valid < bytes) std::memset(to + valid, padding, bytes - valid);
+}
+
+template <Rewrite kRewrite>
+void PackRuns(const PackBlockArgs& args, Counting& counting) {
+  const RegionPlan& plan = *args.plan;
+  std::int64_t byte_base = args.byte_base;
+  std::uint8_t* memory = args.memory;
+  for (std::int64_t repeat = 0; repeat < args.repeat; ++repeat) {
+    for (const TilePlace& tile : plan.tiles) {
+      const std::uint8_t* row = args.rows[tile.row];
+      const std::int64_t at = byte_base + tile.byte;
+      const std::int64_t valid =
+          row == nullptr ? 0 : std::clamp<std::int64_t>(args.valid_bytes - at, 0, plan.run_bytes);
+      PackRun<kRewrite>(row + (row == nullptr ? 0 : at), valid, plan.run_bytes, args.padding,
+                        memory + tile.memory, counting);
+    }
+    if (!plan.loops.empty())
+      byte_base += plan.loops.back().byte, memory += plan.loops.back().memory;
   }
 }
 
-// Bytes within each 16-byte block, by register where there is one.
-HWY_INLINE void PermuteInBlocks(const std::uint8_t* HWY_RESTRICT from,
-                                const std::uint8_t* HWY_RESTRICT index,
-                                std::uint8_t* HWY_RESTRICT to) {
-#if HWY_TARGET == HWY_SCALAR
-  for (int i = 0; i < kMaxChunkBytes; ++i) to[i] = from[i / 16 * 16 + index[i]];
+void UnpackRuns(const UnpackBlockArgs& args) {
+  const RegionPlan& plan = *args.plan;
+  std::int64_t byte_base = args.byte_base;
+  const std::uint8_t* memory = args.memory;
+  for (std::int64_t repeat = 0; repeat < args.repeat; ++repeat) {
+    for (const TilePlace& tile : plan.tiles) {
+      std::uint8_t* row = args.rows[tile.row];
+      const std::int64_t at = byte_base + tile.byte;
+      const std::int64_t valid = std::clamp<std::int64_t>(args.valid_bytes - at, 0, plan.run_bytes);
+      if (row != nullptr && valid > 0) std::memcpy(row + at, memory + tile.memory, valid);
+    }
+    if (!plan.loops.empty())
+      byte_base += plan.loops.back().byte, memory += plan.loops.back().memory;
+  }
+}
+
+// ---- Registers ----
+
+#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
+
+// No registers of a size known here: every plan is of runs.
+int VectorBytesImpl() { return 0; }
+template <Rewrite kRewrite>
+void PackTiles(const PackBlockArgs&, Counting&) {}
+void UnpackTiles(const UnpackBlockArgs&) {}
+
 #else
-  for (std::size_t i = 0; i < kMaxChunkBytes; i += hn::Lanes(kBytes)) {
-    const auto v = hn::TableLookupBytes(hn::Load(kBytes, from + i), hn::LoadU(kBytes, index + i));
-    hn::Store(v, kBytes, to + i);
+
+constexpr int kVectorBytes = static_cast<int>(HWY_MIN(HWY_LANES(std::uint8_t), kMaxVectorBytes));
+int VectorBytesImpl() { return kVectorBytes; }
+
+template <class D, class V>
+HWY_INLINE V Permuted(D d, V v, const RegisterPermutation& permutation) {
+  if (permutation.first_bytes) {
+    v = hn::TableLookupBytes(v, hn::LoadU(d, permutation.first_byte_of.data()));
   }
+  if (permutation.words) {
+    const hn::Repartition<std::uint32_t, D> d32;
+    v = hn::BitCast(d, hn::TableLookupLanes(hn::BitCast(d32, v),
+                                            hn::SetTableIndices(d32, permutation.word_of.data())));
+  }
+  if (permutation.last_bytes) {
+    v = hn::TableLookupBytes(v, hn::LoadU(d, permutation.last_byte_of.data()));
+  }
+  return v;
+}
+
+// Exchanges the bit that tells `a` from `b` with a bit of the bytes' position in the registers.
+template <class D, class V>
+HWY_INLINE void Exchange(D d, int position, V& a, V& b) {
+  const V low = a, high = b;
+  if (position == 3) {
+    const hn::Repartition<std::uint64_t, D> d64;
+    const auto low64 = hn::BitCast(d64, low), high64 = hn::BitCast(d64, high);
+    a = hn::BitCast(d, hn::InterleaveLower(d64, low64, high64));
+    b = hn::BitCast(d, hn::InterleaveUpper(d64, low64, high64));
+    return;
+  }
+  if constexpr (hn::MaxLanes(D()) == 64) {
+    if (position == 4) {
+      a = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(high), low);
+      b = hn::OddEvenBlocks(high, hn::SwapAdjacentBlocks(low));
+      return;
+    }
+  }
+  if constexpr (hn::MaxLanes(D()) > 16) {
+    a = hn::ConcatLowerLower(d, high, low);
+    b = hn::ConcatUpperUpper(d, high, low);
+  }
+}
+
+template <class D, class V>
+HWY_INLINE void Permute(D d, const RegisterPermutation& permutation, int registers, V* v) {
+  if (permutation.identity()) return;
+  for (int i = 0; i < registers; ++i) v[i] = Permuted(d, v[i], permutation);
+}
+
+template <class D, class V>
+HWY_INLINE void ExchangeAll(D d, int bit, int position, int registers, V* v) {
+  for (int i = 0; i < registers; ++i) {
+    if ((i >> bit & 1) == 0) Exchange(d, position, v[i], v[i | 1 << bit]);
+  }
+}
+
+// The network over an array of registers. kBits is s where it is known at compile time, so that the
+// registers stay registers; otherwise -1.
+template <int kBits, class D, class V>
+HWY_INLINE void Forward(D d, const BitNetwork& network, V* v) {
+  const int bits = kBits >= 0 ? kBits : network.register_bits;
+  const int registers = 1 << bits;
+  for (int k = 0; k < bits; ++k) {
+    Permute(d, network.permute[k], registers, v);
+    ExchangeAll(d, k, network.exchanged[k], registers, v);
+  }
+  Permute(d, network.permute[bits], registers, v);
+}
+
+template <int kBits, class D, class V>
+HWY_INLINE void Backward(D d, const BitNetwork& network, V* v) {
+  const int bits = kBits >= 0 ? kBits : network.register_bits;
+  const int registers = 1 << bits;
+  Permute(d, network.inverse[bits], registers, v);
+  for (int k = bits - 1; k >= 0; --k) {
+    ExchangeAll(d, k, network.exchanged[k], registers, v);
+    Permute(d, network.inverse[k], registers, v);
+  }
+}
+
+// The bytes of a register at the row's edge, or of padding.
+template <Rewrite kRewrite>
+HWY_NOINLINE void FillAtEdge(const std::uint8_t* row, std::int64_t at, std::int64_t bytes,
+                             const PackBlockArgs& args, std::uint8_t* to, Counting& counting) {
+  const std::int64_t valid =
+      row == nullptr ? 0 : std::clamp<std::int64_t>(args.valid_bytes - at, 0, bytes);
+  PackRun<kRewrite>(valid > 0 ? row + at : nullptr, valid, bytes, args.padding, to, counting);
+}
+
+constexpr int kMaxRegisters = 1 << kMaxVectorBits;
+
+// How far ahead of the loads rows are fetched: the rows of a tile are too many streams for the
+// hardware to follow.
+constexpr std::int64_t kPrefetchBytes = 512;
+
+template <int kBits, Rewrite kRewrite, class D>
+HWY_NOINLINE void PackTilesOf(D d, const PackBlockArgs& args, Counting& total) {
+  const RegionPlan& plan = *args.plan;
+  constexpr int kRoom = kBits >= 0 ? 1 << (kBits >= 0 ? kBits : 0) : kMaxRegisters;
+  const int registers = kBits >= 0 ? kRoom : 1 << plan.network.register_bits;
+  const TilePlace* const loads = plan.loads.data();
+  const std::int64_t* const stores = plan.stores.data();
+  Counting counting;
+  std::int64_t byte_base = args.byte_base;
+  std::uint8_t* memory = args.memory;
+  for (std::int64_t repeat = 0; repeat < args.repeat; ++repeat) {
+    const bool inside = args.all_rows && byte_base + plan.byte_end <= args.valid_bytes;
+    for (const TilePlace& tile : plan.tiles) {
+      const std::uint8_t* const* rows = args.rows + tile.row;
+      const std::int64_t at = byte_base + tile.byte;
+      hn::Vec<D> v[kRoom];
+      if (HWY_LIKELY(inside)) {
+        for (int i = 0; i < registers; ++i) {
+          const std::uint8_t* from = rows[loads[i].row] + at + loads[i].byte;
+          hwy::Prefetch(from + kPrefetchBytes);
+          v[i] = Rewritten<kRewrite>(d, hn::LoadU(d, from), counting);
+        }
+      } else {
+        for (int i = 0; i < registers; ++i) {
+          HWY_ALIGN std::uint8_t bytes[kMaxVectorBytes];
+          FillAtEdge<kRewrite>(rows[loads[i].row], at + loads[i].byte,
+                               static_cast<std::int64_t>(hn::Lanes(d)), args, bytes, counting);
+          v[i] = hn::Load(d, bytes);
+        }
+      }
+      Forward<kBits>(d, plan.network, v);
+      std::uint8_t* const to = memory + tile.memory;
+      if (args.streaming) {
+        for (int i = 0; i < registers; ++i) hn::Stream(v[i], d, to + stores[i]);
+      } else {
+        for (int i = 0; i < registers; ++i) hn::StoreU(v[i], d, to + stores[i]);
+      }
+    }
+    if (!plan.loops.empty())
+      byte_base += plan.loops.back().byte, memory += plan.loops.back().memory;
+  }
+  total.negative_zeros += counting.negative_zeros;
+  total.nans += counting.nans;
+}
+
+template <int kBits, class D>
+HWY_NOINLINE void UnpackTilesOf(D d, const UnpackBlockArgs& args) {
+  const RegionPlan& plan = *args.plan;
+  constexpr int kRoom = kBits >= 0 ? 1 << (kBits >= 0 ? kBits : 0) : kMaxRegisters;
+  const int registers = kBits >= 0 ? kRoom : 1 << plan.network.register_bits;
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const TilePlace* const loads = plan.loads.data();
+  const std::int64_t* const stores = plan.stores.data();
+  std::int64_t byte_base = args.byte_base;
+  const std::uint8_t* memory = args.memory;
+  for (std::int64_t repeat = 0; repeat < args.repeat; ++repeat) {
+    const bool inside = args.all_rows && byte_base + plan.byte_end <= args.valid_bytes;
+    for (const TilePlace& tile : plan.tiles) {
+      std::uint8_t* const* rows = args.rows + tile.row;
+      const std::int64_t at = byte_base + tile.byte;
+      const std::uint8_t* const from = memory + tile.memory;
+      hn::Vec<D> v[kRoom];
+      for (int i = 0; i < registers; ++i) v[i] = hn::LoadU(d, from + stores[i]);
+      Backward<kBits>(d, plan.network, v);
+      if (HWY_LIKELY(inside && args.streaming)) {
+        for (int i = 0; i < registers; ++i) {
+          hn::Stream(v[i], d, rows[loads[i].row] + at + loads[i].byte);
+        }
+      } else if (HWY_LIKELY(inside)) {
+        for (int i = 0; i < registers; ++i) {
+          hn::StoreU(v[i], d, rows[loads[i].row] + at + loads[i].byte);
+        }
+      } else {
+        for (int i = 0; i < registers; ++i) {
+          std::uint8_t* const row = rows[loads[i].row];
+          const std::int64_t to = at + loads[i].byte;
+          const std::int64_t valid = std::clamp<std::int64_t>(args.valid_bytes - to, 0, lanes);
+          if (row == nullptr || valid == 0) continue;
+          HWY_ALIGN std::uint8_t bytes[kMaxVectorBytes];
+          hn::Store(v[i], d, bytes);
+          std::memcpy(row + to, bytes, valid);
+        }
+      }
+    }
+    if (!plan.loops.empty())
+      byte_base += plan.loops.back().byte, memory += plan.loops.back().memory;
+  }
+}
+
+// Registers of kBytes, the usual numbers of them known at compile time.
+template <int kBytes, Rewrite kRewrite>
+void PackTilesOfWidth(const PackBlockArgs& args, Counting& counting) {
+  constexpr hn::CappedTag<std::uint8_t, kBytes> d;
+  if constexpr (kBytes == kVectorBytes) {
+    switch (args.plan->network.register_bits) {
+      case 0:
+        return PackTilesOf<0, kRewrite>(d, args, counting);
+      case 1:
+        return PackTilesOf<1, kRewrite>(d, args, counting);
+      case 2:
+        return PackTilesOf<2, kRewrite>(d, args, counting);
+      case 3:
+        return PackTilesOf<3, kRewrite>(d, args, counting);
+      default:
+        break;
+    }
+  }
+  PackTilesOf<-1, kRewrite>(d, args, counting);
+}
+
+template <int kBytes>
+void UnpackTilesOfWidth(const UnpackBlockArgs& args) {
+  constexpr hn::CappedTag<std::uint8_t, kBytes> d;
+  if constexpr (kBytes == kVectorBytes) {
+    switch (args.plan->network.register_bits) {
+      case 0:
+        return UnpackTilesOf<0>(d, args);
+      case 1:
+        return UnpackTilesOf<1>(d, args);
+      case 2:
+        return UnpackTilesOf<2>(d, args);
+      case 3:
+        return UnpackTilesOf<3>(d, args);
+      default:
+        break;
+    }
+  }
+  UnpackTilesOf<-1>(d, args);
+}
+
+// A plan's registers are no wider than the machine's.
+template <Rewrite kRewrite>
+void PackTiles(const PackBlockArgs& args, Counting& counting) {
+  if (args.plan->vector_bytes == 16) return PackTilesOfWidth<16, kRewrite>(args, counting);
+  if (args.plan->vector_bytes == 32) {
+    return PackTilesOfWidth<HWY_MIN(32, kVectorBytes), kRewrite>(args, counting);
+  }
+  PackTilesOfWidth<kVectorBytes, kRewrite>(args, counting);
+}
+
+void UnpackTiles(const UnpackBlockArgs& args) {
+  if (args.plan->vector_bytes == 16) return UnpackTilesOfWidth<16>(args);
+  if (args.plan->vector_bytes == 32) return UnpackTilesOfWidth<HWY_MIN(32, kVectorBytes)>(args);
+  UnpackTilesOfWidth<kVectorBytes>(args);
+}
+
 #endif
-}
-
-// permuted[i] = chunk[source_of[i]]. Both are 64-byte buffers, aligned.
-HWY_INLINE void Permute(const RegionPlan& plan, const std::uint8_t* HWY_RESTRICT chunk,
-                        std::uint8_t* HWY_RESTRICT permuted) {
-  if (!plan.two_step) {
-    for (int i = 0; i < plan.chunk_bytes; ++i) permuted[i] = chunk[plan.source_of[i]];
-    return;
-  }
-  alignas(64) std::uint8_t words[kMaxChunkBytes];
-  PermuteInBlocks(chunk, plan.byte_in_block.data(), words);
-  for (int i = 0; i < kMaxChunkBytes / 4; ++i) {
-    std::memcpy(permuted + 4 * i, words + 4 * plan.word_of[i], 4);
-  }
-}
-
-// chunk[source_of[i]] = permuted[i].
-HWY_INLINE void InversePermute(const RegionPlan& plan, const std::uint8_t* HWY_RESTRICT permuted,
-                               std::uint8_t* HWY_RESTRICT chunk) {
-  if (!plan.two_step) {
-    for (int i = 0; i < plan.chunk_bytes; ++i) chunk[plan.source_of[i]] = permuted[i];
-    return;
-  }
-  alignas(64) std::uint8_t words[kMaxChunkBytes];
-  for (int i = 0; i < kMaxChunkBytes / 4; ++i) {
-    std::memcpy(words + 4 * i, permuted + 4 * plan.inverse_word_of[i], 4);
-  }
-  PermuteInBlocks(words, plan.inverse_byte_in_block.data(), chunk);
-}
-
-// The same two permutations of a chunk that fills one register, their tables loaded once.
-template <bool kFillsOneRegister>
-class RegisterPermutation {
- public:
-  RegisterPermutation(const std::uint8_t* byte_in_block, const std::uint32_t* word_of)
-      : bytes_(hn::LoadU(kBytes, byte_in_block)), words_(hn::SetTableIndices(kWords, word_of)) {}
-
-  template <class V>
-  HWY_INLINE V BytesThenWords(V v) const {
-    return MoveWords(hn::TableLookupBytes(v, bytes_));
-  }
-  template <class V>
-  HWY_INLINE V WordsThenBytes(V v) const {
-    return hn::TableLookupBytes(MoveWords(v), bytes_);
-  }
-
- private:
-  using Words = hn::CappedTag<std::uint32_t, kMaxChunkBytes / 4>;
-  static constexpr Words kWords = {};
-
-  template <class V>
-  HWY_INLINE V MoveWords(V v) const {
-    return hn::BitCast(kBytes, hn::TableLookupLanes(hn::BitCast(kWords, v), words_));
-  }
-
-  hn::Vec<Bytes> bytes_;
-  decltype(hn::SetTableIndices(Words(), static_cast<const std::uint32_t*>(nullptr))) words_;
-};
-
-// Narrower registers never reach the whole-chunk path: nothing to hold.
-template <>
-class RegisterPermutation<false> {
- public:
-  RegisterPermutation(const std::uint8_t*, const std::uint32_t*) {}
-  template <class V>
-  V BytesThenWords(V v) const {
-    return v;
-  }
-  template <class V>
-  V WordsThenBytes(V v) const {
-    return v;
-  }
-};
 
 template <Rewrite kRewrite>
 void PackBlockWith(const PackBlockArgs& args) {
-  const RegionPlan& plan = *args.plan;
-  const std::int64_t chunk_bytes = plan.chunk_bytes;
   Counting counting;
-  alignas(64) std::uint8_t chunk[kMaxChunkBytes];
-  alignas(64) std::uint8_t permuted[kMaxChunkBytes];
-  const bool whole = kWholeChunk && chunk_bytes == kMaxChunkBytes && plan.two_step;
-  const RegisterPermutation<kWholeChunk> permutation(plan.byte_in_block.data(),
-                                                     plan.word_of.data());
-  for (const ChunkMove& move : plan.moves) {
-    const std::uint8_t* row = args.rows[move.row];
-    const std::int64_t at = args.byte_base + move.byte;
-    const std::int64_t valid =
-        row == nullptr ? 0 : std::clamp<std::int64_t>(args.valid_bytes - at, 0, chunk_bytes);
-    if (whole && valid == kMaxChunkBytes) {
-      auto v = Rewritten<kRewrite>(hn::LoadU(kBytes, row + at), &counting);
-      if (!plan.identity) v = permutation.BytesThenWords(v);
-      hn::Store(v, kBytes, permuted);
-    } else {
-      std::memset(chunk, 0, sizeof chunk);
-      if (valid > 0) std::memcpy(chunk, row + at, valid);
-      for (std::size_t i = 0; i < kMaxChunkBytes; i += hn::Lanes(kBytes)) {
-        hn::Store(Rewritten<kRewrite>(hn::Load(kBytes, chunk + i), &counting), kBytes, chunk + i);
-      }
-      std::memset(chunk + valid, args.padding, chunk_bytes - valid);
-      Permute(plan, chunk, permuted);
-    }
-    std::uint8_t* to = args.memory + move.memory;
-    ForEachPiece(plan, [&](std::size_t piece, std::size_t from, auto bytes) {
-      std::memcpy(to + plan.pieces[piece], permuted + from, bytes);
-    });
+  if (args.plan->vector_bytes == 0) {
+    PackRuns<kRewrite>(args, counting);
+  } else {
+    PackTiles<kRewrite>(args, counting);
   }
   args.counts->negative_zeros += static_cast<std::int64_t>(counting.negative_zeros);
   args.counts->nans += static_cast<std::int64_t>(counting.nans);
@@ -213,39 +382,16 @@ void PackBlockImpl(const PackBlockArgs& args) {
 }
 
 void UnpackBlockImpl(const UnpackBlockArgs& args) {
-  const RegionPlan& plan = *args.plan;
-  const std::int64_t chunk_bytes = plan.chunk_bytes;
-  alignas(64) std::uint8_t chunk[kMaxChunkBytes];
-  alignas(64) std::uint8_t permuted[kMaxChunkBytes] = {};
-  const bool whole = kWholeChunk && chunk_bytes == kMaxChunkBytes && plan.two_step;
-  const RegisterPermutation<kWholeChunk> permutation(plan.inverse_byte_in_block.data(),
-                                                     plan.inverse_word_of.data());
-  for (const ChunkMove& move : plan.moves) {
-    std::uint8_t* row = args.rows[move.row];
-    if (row == nullptr) continue;
-    const std::int64_t at = args.byte_base + move.byte;
-    const std::int64_t valid = std::clamp<std::int64_t>(args.valid_bytes - at, 0, chunk_bytes);
-    if (valid == 0) continue;
-    const std::uint8_t* from = args.memory + move.memory;
-    ForEachPiece(plan, [&](std::size_t piece, std::size_t to, auto bytes) {
-      std::memcpy(permuted + to, from + plan.pieces[piece], bytes);
-    });
-    if (whole && valid == kMaxChunkBytes) {
-      auto v = hn::Load(kBytes, permuted);
-      if (!plan.identity) v = permutation.WordsThenBytes(v);
-      hn::StoreU(v, kBytes, row + at);
-    } else {
-      InversePermute(plan, permuted, chunk);
-      std::memcpy(row + at, chunk, valid);
-    }
-  }
+  if (args.plan->vector_bytes == 0) return UnpackRuns(args);
+  UnpackTiles(args);
 }
 
 void StreamCopyImpl(const std::uint8_t* HWY_RESTRICT from, std::uint8_t* HWY_RESTRICT to,
                     std::int64_t bytes) {
-  const std::int64_t step = static_cast<std::int64_t>(hn::Lanes(kBytes));
+  constexpr hn::CappedTag<std::uint8_t, kMaxVectorBytes> d;
+  const std::int64_t step = static_cast<std::int64_t>(hn::Lanes(d));
   for (std::int64_t i = 0; i < bytes; i += step) {
-    hn::Stream(hn::Load(kBytes, from + i), kBytes, to + i);
+    hn::Stream(hn::Load(d, from + i), d, to + i);
   }
 }
 
@@ -256,10 +402,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace lanewise {
 
+HWY_EXPORT(VectorBytesImpl);
 HWY_EXPORT(PackBlockImpl);
 HWY_EXPORT(UnpackBlockImpl);
 HWY_EXPORT(StreamCopyImpl);
 
+int VectorBytes() { return HWY_DYNAMIC_DISPATCH(VectorBytesImpl)(); }
 void PackBlock(const PackBlockArgs& args) { HWY_DYNAMIC_DISPATCH(PackBlockImpl)(args); }
 void UnpackBlock(const UnpackBlockArgs& args) { HWY_DYNAMIC_DISPATCH(UnpackBlockImpl)(args); }
 void StreamCopy(const std::uint8_t* from, std::uint8_t* to, std::int64_t bytes) {

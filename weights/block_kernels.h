@@ -11,14 +11,23 @@
 
 namespace lanewise {
 
+// The widest registers that a RegionPlan may use on this machine: 64, 32 or 16 bytes, or 0.
+int VectorBytes();
+
+// A block, and the `repeat` - 1 blocks after it along the plan's last loop where that stays on the
+// same rows.
 struct PackBlockArgs {
   const RegionPlan* plan = nullptr;
   const std::uint8_t* const* rows = nullptr;  // a pointer for each of plan->rows; nullptr: padding
+  bool all_rows = false;                      // none of them is nullptr
   std::int64_t byte_base = 0;                 // where in the rows the block begins
   std::int64_t valid_bytes = 0;               // of each row
   std::uint8_t padding = 0;
   Rewrite rewrite = Rewrite::kNone;
-  std::uint8_t* memory = nullptr;  // receives plan->block_bytes
+  std::uint8_t* memory = nullptr;  // the block's base
+  std::int64_t repeat = 1;
+  // Stores past the caches: for registers of 64 bytes and memory aligned to as many.
+  bool streaming = false;
   RewriteCounts* counts = nullptr;
 };
 void PackBlock(const PackBlockArgs& args);
@@ -26,16 +35,20 @@ void PackBlock(const PackBlockArgs& args);
 struct UnpackBlockArgs {
   const RegionPlan* plan = nullptr;
   std::uint8_t* const* rows = nullptr;  // nullptr: not wanted
+  bool all_rows = false;
   std::int64_t byte_base = 0;
   std::int64_t valid_bytes = 0;
   const std::uint8_t* memory = nullptr;
+  std::int64_t repeat = 1;
+  // As above, of the rows: each begins at a multiple of 64 bytes.
+  bool streaming = false;
 };
 void UnpackBlock(const UnpackBlockArgs& args);
 
 // Copies past the caches. Both pointers and `bytes` are multiples of 64.
 void StreamCopy(const std::uint8_t* from, std::uint8_t* to, std::int64_t bytes);
 
-// Makes streamed stores visible to other threads; call once after a run of StreamCopy.
+// Makes streamed stores visible to other threads; call once after a run of them.
 void StreamFence();
 
 }  // namespace lanewise

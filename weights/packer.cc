@@ -13,7 +13,8 @@
 namespace lanewise {
 namespace {
 
-// Small enough for any L1 cache beside the rows it is made from.
+// Small enough for any L1 cache beside the rows it is made from, and long enough for a row of a
+// 16-row tile to be read by the page's neighbouring lines.
 constexpr std::int64_t kTargetBlockBytes = 8 * 1024;
 constexpr std::int64_t kStreamingBytes = std::int64_t{4} << 20;
 
@@ -54,6 +55,13 @@ bool Aligned(const std::uint8_t* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer) % 64 == 0;
 }
 
+// How many blocks from `index` on, and below `end`, are on the same rows and evenly spaced.
+std::int64_t Repeats(const RegionPlan& plan, std::int64_t index, std::int64_t end) {
+  if (plan.loops.empty() || plan.loops.back().row != 0) return 1;
+  const std::int64_t count = plan.loops.back().count;
+  return std::min(count - index % count, end - index);
+}
+
 }  // namespace
 
 absl::StatusOr<Packer> Packer::Create(const BoundLayout& layout) {
@@ -63,16 +71,25 @@ absl::StatusOr<Packer> Packer::Create(const BoundLayout& layout) {
   }
   Packer packer;
   packer.layout_ = layout;
+  PlanOptions options;
+  options.vector_bytes = VectorBytes();
+  options.target_block_bytes = kTargetBlockBytes;
+  options.lead_bytes = layout.regions() > 1 ? layout.lead_units() : 0;
   for (int i = 0; i < layout.regions(); ++i) {
-    packer.plans_.push_back(PlanRegion(layout.region(i), kTargetBlockBytes));
+    packer.plans_.push_back(PlanRegion(layout.region(i), options));
   }
-  if (layout.regions() == 1) {
-    const RegionPlan& plan = packer.plans_[0];
-    packer.leads_ = plan.loops.empty() ? 1 : plan.loops[0].count;
-  } else if (layout.regions() > 1) {
-    packer.leads_ = layout.units() / layout.lead_units();
-  }
+  if (layout.regions() > 0) packer.leads_ = packer.plans_[0].leads;
   return packer;
+}
+
+absl::Status Packer::CheckRegisters() const {
+  for (const RegionPlan& plan : plans_) {
+    if (plan.vector_bytes <= VectorBytes()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("the packer was made for registers of ", plan.vector_bytes,
+                     " bytes, and now the instruction set in use has ", VectorBytes()));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<RewriteCounts> Packer::PackLeads(const RowSource& source, const PackOptions& options,
@@ -86,6 +103,7 @@ absl::StatusOr<RewriteCounts> Packer::PackLeads(const RowSource& source, const P
     return absl::InvalidArgumentError(absl::StrCat("packing ", count, " leads of ", lead_bytes(),
                                                    " bytes was given room for ", memory.size()));
   }
+  if (absl::Status status = CheckRegisters(); !status.ok()) return status;
   RewriteCounts total;
   if (count == 0) return total;
   const std::int64_t row_bytes = layout_.extent(1);
@@ -100,12 +118,15 @@ absl::StatusOr<RewriteCounts> Packer::PackLeads(const RowSource& source, const P
   for (const RegionPlan& plan : plans_) {
     const std::int64_t blocks_a_lead = plan.blocks / leads_;
     const std::int64_t begin_block = first * blocks_a_lead;
-    const bool stream_blocks = streaming && plan.block_bytes % 64 == 0 && lead_bytes() % 64 == 0 &&
-                               plan.memory_begin % 64 == 0 && Aligned(memory.data());
+    // Whole lines straight from registers, or through a buffer.
+    const bool may_stream = streaming && lead_bytes() % 64 == 0 && plan.memory_begin % 64 == 0 &&
+                            Aligned(memory.data());
+    const bool direct = may_stream && plan.vector_bytes == 64;
+    const bool staged = may_stream && !direct && plan.contiguous && plan.block_bytes % 64 == 0;
     ParallelFor(
         count * blocks_a_lead, options.threads, [&](std::int64_t begin, std::int64_t end, int) {
           RewriteCounts counts;
-          AlignedBuffer stage(stream_blocks ? plan.block_bytes : 0);
+          AlignedBuffer stage(staged ? plan.block_bytes : 0);
           const std::int64_t rows = std::ssize(plan.rows);
           std::vector<std::uint8_t> scratch(source.computed ? rows * row_bytes : 0);
           std::vector<const std::uint8_t*> pointers(rows);
@@ -116,23 +137,27 @@ absl::StatusOr<RewriteCounts> Packer::PackLeads(const RowSource& source, const P
           args.valid_bytes = source.valid_bytes;
           args.padding = source.padding;
           args.rewrite = options.rewrite;
+          args.streaming = direct;
           args.counts = &counts;
-          for (std::int64_t block = begin; block < end; ++block) {
+          for (std::int64_t block = begin; block < end; block += args.repeat) {
             const BlockBase base = BaseOf(plan, begin_block + block);
             if (base.row != row_base) {
               row_base = base.row;
+              args.all_rows = true;
               for (std::int64_t i = 0; i < rows; ++i) {
                 std::uint8_t* room = source.computed ? scratch.data() + i * row_bytes : nullptr;
                 pointers[i] = source.row(row_base + plan.rows[i], room);
+                args.all_rows = args.all_rows && pointers[i] != nullptr;
               }
             }
             args.byte_base = base.byte;
+            args.repeat = staged ? 1 : Repeats(plan, begin_block + block, begin_block + end);
             std::uint8_t* to = memory.data() + (base.memory - first * lead_bytes());
-            args.memory = stream_blocks ? stage.data() : to;
+            args.memory = staged ? stage.data() : to;
             PackBlock(args);
-            if (stream_blocks) StreamCopy(stage.data(), to, plan.block_bytes);
+            if (staged) StreamCopy(stage.data(), to, plan.block_bytes);
           }
-          if (stream_blocks) StreamFence();
+          if (direct || staged) StreamFence();
           const std::lock_guard<std::mutex> lock(mutex);
           total += counts;
         });
@@ -155,10 +180,13 @@ absl::Status Packer::UnpackLeads(std::span<const std::uint8_t> memory, std::int6
                                                    " bytes from a layout of ", layout_.extent(1),
                                                    " bytes a row"));
   }
+  if (absl::Status status = CheckRegisters(); !status.ok()) return status;
   if (count == 0) return absl::OkStatus();
+  const bool streaming = std::ssize(memory) >= kStreamingBytes;
   for (const RegionPlan& plan : plans_) {
     const std::int64_t blocks_a_lead = plan.blocks / leads_;
     const std::int64_t begin_block = first * blocks_a_lead;
+    const bool may_stream = streaming && plan.vector_bytes == 64 && plan.byte_begin % 64 == 0;
     ParallelFor(count * blocks_a_lead, threads, [&](std::int64_t begin, std::int64_t end, int) {
       std::vector<std::uint8_t*> pointers(plan.rows.size());
       std::int64_t row_base = -1;
@@ -166,18 +194,24 @@ absl::Status Packer::UnpackLeads(std::span<const std::uint8_t> memory, std::int6
       args.plan = &plan;
       args.rows = pointers.data();
       args.valid_bytes = sink.valid_bytes;
-      for (std::int64_t block = begin; block < end; ++block) {
+      for (std::int64_t block = begin; block < end; block += args.repeat) {
         const BlockBase base = BaseOf(plan, begin_block + block);
         if (base.row != row_base) {
           row_base = base.row;
+          args.all_rows = true;
+          args.streaming = may_stream;
           for (std::size_t i = 0; i < pointers.size(); ++i) {
             pointers[i] = sink.row(row_base + plan.rows[i]);
+            args.all_rows = args.all_rows && pointers[i] != nullptr;
+            args.streaming = args.streaming && Aligned(pointers[i]);
           }
         }
         args.byte_base = base.byte;
+        args.repeat = Repeats(plan, begin_block + block, begin_block + end);
         args.memory = memory.data() + (base.memory - first * lead_bytes());
         UnpackBlock(args);
       }
+      if (may_stream) StreamFence();
     });
   }
   return absl::OkStatus();

@@ -65,6 +65,9 @@ class Packer {
   }
 
  private:
+  // FailedPrecondition where an instruction set was switched off after Create.
+  absl::Status CheckRegisters() const;
+
   BoundLayout layout_;
   std::vector<RegionPlan> plans_;
   std::int64_t leads_ = 0;

@@ -168,11 +168,11 @@ TEST(Packer, RewritesEveryByteValueOfEachKind) {
   plain.tag = "plain";
   plain.main = "row byte -> row byte";
   const std::int64_t extents[] = {1, 256};
-  const auto packer = Packer::Create(BindLayout(plain, extents, 2).layout);
-  ASSERT_TRUE(packer.ok());
   std::vector<std::uint8_t> all(256), out(256);
   for (int i = 0; i < 256; ++i) all[i] = static_cast<std::uint8_t>(i);
   ForEachInstructionSet([&] {
+    const auto packer = Packer::Create(BindLayout(plain, extents, 2).layout);
+    ASSERT_TRUE(packer.ok());
     PackOptions options;
     options.rewrite = Rewrite::kE4m3ToFnuz;
     auto counts = packer->Pack(ContiguousRows(all, 256), options, out);

@@ -1,186 +1,225 @@
 #include "weights/plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
-#include <numeric>
+#include <optional>
 #include <utility>
 
 namespace lanewise {
 namespace {
 
-// A digit that may have been cut in two.
-struct PlanDigit {
+// A factor of a digit of the layout: 2, or an odd number.
+struct PlanFactor {
   std::int64_t size = 1;
   std::int64_t row = 0;     // how far one step moves along the row axis
   std::int64_t byte = 0;    // ... within the row
   std::int64_t memory = 0;  // ... in memory
-  bool in_chunk = false;
+  int digit = 0;            // which it is of, counted from the outermost in memory
+  bool in_tile = false;
 };
 
-// The region's digits, outermost in memory first.
-std::vector<PlanDigit> DigitsInMemoryOrder(const Region& region) {
-  std::vector<PlanDigit> digits;
+// The region's digits cut into factors, outermost in memory first; of one digit the odd factor is
+// the outermost.
+std::vector<PlanFactor> FactorsInMemoryOrder(const Region& region) {
+  std::vector<PlanFactor> factors;
   for (int i = 0; i < region.digits; ++i) {
     const Digit& digit = region.digit[region.memory_order[i]];
-    if (digit.size == 1) continue;
-    PlanDigit plan_digit;
-    plan_digit.size = digit.size;
-    (digit.axis == 0 ? plan_digit.row : plan_digit.byte) = digit.coordinate_stride;
-    plan_digit.memory = digit.memory_stride;
-    digits.push_back(plan_digit);
+    if (digit.size <= 1) continue;
+    const int bits = std::countr_zero(static_cast<std::uint64_t>(digit.size));
+    const auto add = [&](std::int64_t size, int shift) {
+      PlanFactor factor;
+      factor.size = size;
+      (digit.axis == 0 ? factor.row : factor.byte) = digit.coordinate_stride << shift;
+      factor.memory = digit.memory_stride << shift;
+      factor.digit = i;
+      factors.push_back(factor);
+    };
+    if (digit.size >> bits > 1) add(digit.size >> bits, bits);
+    for (int bit = bits - 1; bit >= 0; --bit) add(2, bit);
   }
-  return digits;
+  return factors;
 }
 
-// Marks the digits that make up a chunk, cutting one where 64 bytes fall inside it. Returns the
-// chunk size.
-int ChooseChunk(std::vector<PlanDigit>* digits) {
-  std::int64_t chunk = 1;
-  while (chunk < kMaxChunkBytes) {
-    // The digit that continues the chunk along the row.
-    const auto next = std::find_if(digits->begin(), digits->end(),
-                                   [&](const PlanDigit& digit) { return digit.byte == chunk; });
-    if (next == digits->end()) break;
-    if (chunk * next->size <= kMaxChunkBytes) {
-      next->in_chunk = true;
-      chunk *= next->size;
-      continue;
+// The factors that number the bytes of a register of 2^bits bytes, by position: as it is loaded
+// from a row, and as it is stored to memory.
+struct RegisterBits {
+  std::vector<int> source, line;
+};
+std::optional<RegisterBits> FindRegisterBits(const std::vector<PlanFactor>& factors, int bits,
+                                             std::int64_t lead_bytes) {
+  RegisterBits found;
+  for (int bit = 0; bit < bits; ++bit) {
+    const std::int64_t stride = std::int64_t{1} << bit;
+    for (int i = 0; i < static_cast<int>(std::ssize(factors)); ++i) {
+      const PlanFactor& factor = factors[i];
+      if (factor.size != 2 || (lead_bytes > 0 && factor.memory >= lead_bytes)) continue;
+      if (factor.byte == stride) found.source.push_back(i);
+      if (factor.memory == stride) found.line.push_back(i);
     }
-    const std::int64_t part = std::gcd(kMaxChunkBytes / chunk, next->size);
-    if (part == 1) break;
-    PlanDigit inner = *next;
-    inner.size = part;
-    inner.in_chunk = true;
-    next->size /= part;
-    next->byte *= part;
-    next->memory *= part;
-    digits->insert(next + 1, inner);
-    chunk *= part;
-    break;
+    if (std::ssize(found.source) != bit + 1 || std::ssize(found.line) != bit + 1) {
+      return std::nullopt;
+    }
   }
-  return static_cast<int>(chunk);
+  return found;
 }
 
-// Adds one digit's multiples to every offset so far.
-void Expand(std::vector<ChunkMove>* moves, const PlanDigit& digit, std::int64_t count) {
-  const std::vector<ChunkMove> before = *moves;
+// Adds one factor's multiples to every place so far.
+void Expand(const PlanFactor& factor, std::int64_t count, std::vector<TilePlace>* places) {
+  const std::vector<TilePlace> before = *places;
   for (std::int64_t i = 1; i < count; ++i) {
-    for (ChunkMove move : before) {
-      move.row += i * digit.row;
-      move.byte += i * digit.byte;
-      move.memory += i * digit.memory;
-      moves->push_back(move);
+    for (TilePlace place : before) {
+      place.row += i * factor.row;
+      place.byte += i * factor.byte;
+      place.memory += i * factor.memory;
+      places->push_back(place);
     }
   }
 }
 
-void PlanChunk(const std::vector<PlanDigit>& digits, RegionPlan* plan) {
-  std::vector<ChunkMove> bytes = {{}};
-  for (const PlanDigit& digit : digits) {
-    if (digit.in_chunk) Expand(&bytes, digit, digit.size);
+// Row positions stay in rows here; NumberRows makes indices of them.
+void PlanRegisters(const RegisterBits& bits, std::vector<PlanFactor>* factors, RegionPlan* plan) {
+  BitNetworkPlan network = PlanBitNetwork(bits.source, bits.line);
+  for (const int i : bits.source) (*factors)[i].in_tile = true;
+  for (const int i : bits.line) (*factors)[i].in_tile = true;
+  plan->loads = {{}};
+  plan->stores = {0};
+  for (std::size_t k = 0; k < network.incoming.size(); ++k) {
+    Expand((*factors)[network.incoming[k]], 2, &plan->loads);
+    const std::int64_t stride = (*factors)[network.evicted[k]].memory;
+    for (std::size_t i = 0; i < std::size_t{1} << k; ++i) {
+      plan->stores.push_back(plan->stores[i] + stride);
+    }
   }
-  std::sort(bytes.begin(), bytes.end(),
-            [](const ChunkMove& a, const ChunkMove& b) { return a.memory < b.memory; });
-  // The longest run that every stretch of contiguous memory is a multiple of.
-  const int chunk = plan->chunk_bytes;
-  std::int64_t piece = chunk;
-  int run = 1;
-  for (int i = 1; i <= chunk; ++i) {
-    if (i < chunk && bytes[i].memory == bytes[i - 1].memory + 1) {
-      ++run;
+  for (TilePlace& load : plan->loads) load.memory = 0;
+  plan->vector_bytes = 1 << network.network.vector_bits;
+  plan->network = std::move(network.network);
+}
+
+void PlanRun(std::int64_t lead_bytes, std::vector<PlanFactor>* factors, RegionPlan* plan) {
+  std::int64_t run = 1;
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (PlanFactor& factor : *factors) {
+      if (lead_bytes > 0 && factor.memory >= lead_bytes) continue;
+      if (factor.byte != run || factor.memory != run) continue;
+      factor.in_tile = grew = true;
+      run *= factor.size;
+    }
+  }
+  plan->run_bytes = run;
+  plan->loads = {{}};
+  plan->stores = {0};
+}
+
+// How many of the factors, from the outermost in memory, are the leads'.
+std::size_t LeadFactors(const std::vector<PlanFactor>& factors, const PlanOptions& options) {
+  std::size_t count = 0;
+  for (const PlanFactor& factor : factors) {
+    if (factor.in_tile) break;
+    if (options.lead_bytes > 0 ? factor.memory < options.lead_bytes
+                               : factor.digit != factors[0].digit ||
+                                     (count > 0 && factor.memory < options.target_block_bytes)) {
+      break;
+    }
+    ++count;
+  }
+  return count;
+}
+
+// Replaces the rows of loads and tiles by indices into plan->rows. What a block touches of the row
+// axis is every sum of a tile's row and a load's, and factors of one axis nest, so indices add up
+// as rows do.
+void NumberRows(RegionPlan* plan) {
+  for (const TilePlace& tile : plan->tiles) {
+    for (const TilePlace& load : plan->loads) plan->rows.push_back(tile.row + load.row);
+  }
+  std::sort(plan->rows.begin(), plan->rows.end());
+  plan->rows.erase(std::unique(plan->rows.begin(), plan->rows.end()), plan->rows.end());
+  const auto number = [plan](TilePlace& place) {
+    place.row =
+        std::lower_bound(plan->rows.begin(), plan->rows.end(), place.row) - plan->rows.begin();
+  };
+  for (TilePlace& tile : plan->tiles) number(tile);
+  for (TilePlace& load : plan->loads) number(load);
+}
+
+// Joins loops that run through evenly spaced places together.
+void JoinLoops(std::vector<RegionPlan::Loop>* loops, std::size_t keep_apart) {
+  for (std::size_t i = loops->size(); i-- > 1;) {
+    if (i == keep_apart) continue;
+    RegionPlan::Loop& outer = (*loops)[i - 1];
+    const RegionPlan::Loop inner = (*loops)[i];
+    if (outer.row != inner.row * inner.count || outer.byte != inner.byte * inner.count ||
+        outer.memory != inner.memory * inner.count) {
       continue;
     }
-    piece = std::gcd(piece, run);
-    run = 1;
+    outer = {outer.count * inner.count, inner.row, inner.byte, inner.memory};
+    loops->erase(loops->begin() + static_cast<std::ptrdiff_t>(i));
   }
-  plan->piece_bytes = static_cast<int>(piece);
-  plan->identity = true;
-  for (int i = 0; i < chunk; ++i) {
-    plan->source_of[i] = static_cast<std::uint8_t>(bytes[i].byte);
-    plan->identity = plan->identity && bytes[i].byte == i;
-    if (i % piece == 0) plan->pieces.push_back(bytes[i].memory);
-  }
-}
-
-// Splits source_of into bytes within 16-byte blocks, then words. Possible where the four bytes of
-// every permuted word come from one block.
-void PlanTwoSteps(RegionPlan* plan) {
-  const int chunk = plan->chunk_bytes;
-  if (chunk % 16 != 0) return;
-  std::array<int, kMaxChunkBytes / 16> words_taken = {};
-  for (int word = 0; word < chunk / 4; ++word) {
-    const int block = plan->source_of[4 * word] / 16;
-    for (int i = 1; i < 4; ++i) {
-      if (plan->source_of[4 * word + i] / 16 != block) return;
-    }
-    // This word is the next one that the byte step prepares in its block.
-    const int prepared = 4 * block + words_taken[block]++;
-    plan->word_of[word] = prepared;
-    plan->inverse_word_of[prepared] = word;
-    for (int i = 0; i < 4; ++i) {
-      const int in_block = plan->source_of[4 * word + i] % 16;
-      plan->byte_in_block[4 * prepared + i] = static_cast<std::uint8_t>(in_block);
-      plan->inverse_byte_in_block[16 * block + in_block] =
-          static_cast<std::uint8_t>(4 * prepared % 16 + i);
-    }
-  }
-  plan->two_step = true;
 }
 
 }  // namespace
 
-RegionPlan PlanRegion(const Region& region, std::int64_t target_block_bytes) {
+RegionPlan PlanRegion(const Region& region, const PlanOptions& options) {
   RegionPlan plan;
   plan.byte_begin = region.axis_begin;
   plan.memory_begin = region.memory_base;
-  std::vector<PlanDigit> digits = DigitsInMemoryOrder(region);
-  plan.chunk_bytes = ChooseChunk(&digits);
-  PlanChunk(digits, &plan);
-  PlanTwoSteps(&plan);
-
-  // A block takes the innermost digits: all that a chunk needs, then as many as fit the target.
-  std::size_t inner = digits.size();
-  plan.block_bytes = 1;
-  plan.moves = {{}};
-  std::size_t chunk_digits = 0;
-  for (const PlanDigit& digit : digits) chunk_digits += digit.in_chunk;
-  while (inner > 0) {
-    PlanDigit& digit = digits[inner - 1];
-    std::int64_t count = digit.size;
-    const bool contiguous = digit.memory == plan.block_bytes;
-    if (chunk_digits == 0) {
-      if (!contiguous) break;  // a leading index: a remainder lies between its values
-      // The largest divisor of the digit that keeps the block within its target.
-      const std::int64_t room = std::max<std::int64_t>(1, target_block_bytes / plan.block_bytes);
-      count = std::min(count, room);
-      while (digit.size % count != 0) --count;
-    }
-    if (digit.in_chunk) {
-      --chunk_digits;
-    } else {
-      Expand(&plan.moves, digit, count);
-    }
-    plan.block_bytes *= count;
-    if (count < digit.size) {
-      digit.size /= count;
-      digit.row *= count;
-      digit.byte *= count;
-      digit.memory *= count;
-      break;
-    }
-    --inner;
+  std::vector<PlanFactor> factors = FactorsInMemoryOrder(region);
+  std::optional<RegisterBits> bits;
+  for (int n = options.vector_bytes == 0 ? 0 : std::countr_zero<unsigned>(options.vector_bytes);
+       n >= 4 && !bits; --n) {
+    bits = FindRegisterBits(factors, n, options.lead_bytes);
   }
-  std::sort(plan.moves.begin(), plan.moves.end(), [](const ChunkMove& a, const ChunkMove& b) {
+  if (bits) {
+    PlanRegisters(*bits, &factors, &plan);
+  } else {
+    PlanRun(options.lead_bytes, &factors, &plan);
+  }
+
+  const std::size_t leads = LeadFactors(factors, options);
+  plan.tiles = {{}};
+  plan.block_bytes =
+      std::ssize(plan.loads) * std::max<std::int64_t>(plan.vector_bytes, plan.run_bytes);
+  std::size_t inner = factors.size();
+  for (; inner > leads; --inner) {
+    PlanFactor& factor = factors[inner - 1];
+    if (factor.in_tile) continue;
+    std::int64_t count = std::min(
+        factor.size, std::max<std::int64_t>(1, options.target_block_bytes / plan.block_bytes));
+    while (factor.size % count != 0) --count;
+    Expand(factor, count, &plan.tiles);
+    plan.block_bytes *= count;
+    if (count == factor.size) continue;
+    factor.size /= count;
+    factor.row *= count;
+    factor.byte *= count;
+    factor.memory *= count;
+    break;
+  }
+  std::sort(plan.tiles.begin(), plan.tiles.end(), [](const TilePlace& a, const TilePlace& b) {
     return std::pair(a.row, a.byte) < std::pair(b.row, b.byte);
   });
-  for (ChunkMove& move : plan.moves) {
-    if (plan.rows.empty() || plan.rows.back() != move.row) plan.rows.push_back(move.row);
-    move.row = std::ssize(plan.rows) - 1;
+
+  const std::int64_t piece = std::max<std::int64_t>(plan.vector_bytes, plan.run_bytes);
+  std::int64_t span = 0;
+  for (const TilePlace& tile : plan.tiles) {
+    for (std::size_t i = 0; i < plan.loads.size(); ++i) {
+      plan.byte_end = std::max(plan.byte_end, tile.byte + plan.loads[i].byte + piece);
+      span = std::max(span, tile.memory + plan.stores[i] + piece);
+    }
   }
+  plan.contiguous = span == plan.block_bytes;
+  NumberRows(&plan);
+
   for (std::size_t i = 0; i < inner; ++i) {
-    plan.loops.push_back({digits[i].size, digits[i].row, digits[i].byte, digits[i].memory});
-    plan.blocks *= digits[i].size;
+    const PlanFactor& factor = factors[i];
+    if (factor.in_tile) continue;
+    plan.loops.push_back({factor.size, factor.row, factor.byte, factor.memory});
+    plan.blocks *= factor.size;
+    if (i < leads) plan.leads *= factor.size;
   }
+  JoinLoops(&plan.loops, leads);
   return plan;
 }
 

@@ -1,58 +1,55 @@
 #ifndef LANEWISE_WEIGHTS_PLAN_H_
 #define LANEWISE_WEIGHTS_PLAN_H_
 
-// How to move one region of a layout fast, derived from its pattern alone.
+// How to move one region of a two-axis layout (row, byte) fast, derived from its pattern alone.
 //
-// A chunk is up to 64 neighbouring bytes of a logical row. Inside it the layout permutes bytes so
-// that they fall into pieces, each contiguous in memory; a whole chunk is loaded, permuted in a
-// register, and stored piece by piece. A block is a contiguous stretch of memory, small enough for
-// the L1 cache, whose bytes come from whole chunks: it is assembled in a buffer and then streamed
-// out, or read and scattered to rows.
+// A tile is what is moved at a time. Where the pattern's factors leave room for it, a tile is 2^s
+// registers: each is loaded from neighbouring bytes of one row, a BitNetwork permutes all of them
+// together, and each is stored as neighbouring bytes of memory. So whole cache lines are read and
+// whole lines are written, and what is between never leaves the registers. Otherwise (a factor that
+// is no power of two reaches into a line) a tile is one run of bytes that are neighbours in the row
+// and in memory alike.
 //
-// For the gfx942 dense order a chunk is 64 K of a row, its four 16-byte pieces go to four lane
-// groups, and a block is several 2 KiB steps of one 16-row tile.
+// For gfx942/dense a register is 64 K of a row, and a tile is 4 rows: it becomes 4 lines, one a
+// lane group.
+//
+// Tiles that lie together in memory make a block, which is worked through row by row; blocks follow
+// by loops.
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "layouts/bound_layout.h"
+#include "weights/bit_network.h"
 
 namespace lanewise {
 
-inline constexpr int kMaxChunkBytes = 64;
-
-// One chunk of a block, relative to the block's base.
-struct ChunkMove {
-  std::int64_t row = 0;     // index into RegionPlan::rows
-  std::int64_t byte = 0;    // within the logical row
-  std::int64_t memory = 0;  // offset of the chunk's digit-zero byte
+// A place in a block: which of its rows, how far along the row, how far in memory.
+struct TilePlace {
+  std::int64_t row = 0;  // index into RegionPlan::rows
+  std::int64_t byte = 0;
+  std::int64_t memory = 0;
 };
 
 struct RegionPlan {
-  int chunk_bytes = 0;
-  int piece_bytes = 0;               // contiguous both in the permuted chunk and in memory
-  std::vector<std::int64_t> pieces;  // memory offset of each piece, relative to ChunkMove::memory
+  // Bytes of a register; 0: the tile is a run of `run_bytes`.
+  int vector_bytes = 0;
+  std::int64_t run_bytes = 0;
+  BitNetwork network;
 
-  // permuted[i] = chunk[source_of[i]]; pieces follow each other in `permuted`.
-  std::array<std::uint8_t, kMaxChunkBytes> source_of = {};
-  bool identity = false;  // source_of[i] == i
+  // The registers of a tile, 2^s or one run: where each is loaded from (row and byte of a
+  // TilePlace, relative to the tile's) and where it is stored.
+  std::vector<TilePlace> loads;
+  std::vector<std::int64_t> stores;
 
-  // The same permutation in two steps a SIMD unit has: bytes within each 16-byte block, then whole
-  // 4-byte words. Valid where `two_step`.
-  bool two_step = false;
-  std::array<std::uint8_t, kMaxChunkBytes> byte_in_block = {};
-  std::array<std::uint32_t, kMaxChunkBytes / 4> word_of = {};
-  // ... and back: words first, then bytes within each block.
-  std::array<std::uint32_t, kMaxChunkBytes / 4> inverse_word_of = {};
-  std::array<std::uint8_t, kMaxChunkBytes> inverse_byte_in_block = {};
-
+  std::vector<TilePlace> tiles;  // of one block, sorted by row, then byte
   std::int64_t block_bytes = 0;
-  std::vector<std::int64_t> rows;  // the logical rows of one block, relative to its base, ascending
-  std::vector<ChunkMove> moves;    // of one block, sorted by row, then byte
+  bool contiguous = false;         // whether the block is one stretch of memory
+  std::int64_t byte_end = 0;       // one past the last byte of a row that a block touches
+  std::vector<std::int64_t> rows;  // the rows that a block touches, relative to its base, ascending
 
   // The blocks, innermost loop last: block (i_0, i_1, ...) begins at the sum of i_j * loop[j].{row,
-  // byte, memory}.
+  // byte, memory}. The first loops run over the leads.
   struct Loop {
     std::int64_t count = 0;
     std::int64_t row = 0;
@@ -60,16 +57,21 @@ struct RegionPlan {
     std::int64_t memory = 0;
   };
   std::vector<Loop> loops;
-  std::int64_t blocks = 1;  // the product of the counts
+  std::int64_t leads = 1;   // equal contiguous stretches of the region's memory (packer.h)
+  std::int64_t blocks = 1;  // the product of the counts, a multiple of `leads`
 
-  // Added to every move: where the region begins.
+  // Added to every place: where the region begins.
   std::int64_t byte_begin = 0;
   std::int64_t memory_begin = 0;
 };
 
-// Plans a region of a two-axis layout (row, byte). `target_block_bytes` bounds the block where the
-// pattern leaves a choice.
-RegionPlan PlanRegion(const Region& region, std::int64_t target_block_bytes);
+struct PlanOptions {
+  int vector_bytes = 0;                 // the widest registers there are: 64, 32, 16, or 0 for none
+  std::int64_t target_block_bytes = 0;  // a block grows up to this
+  std::int64_t lead_bytes = 0;  // memory strides of this and more belong to leads; 0: choose the
+                                // outermost factor
+};
+RegionPlan PlanRegion(const Region& region, const PlanOptions& options);
 
 }  // namespace lanewise
 
