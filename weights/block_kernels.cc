@@ -206,10 +206,6 @@ HWY_NOINLINE void FillAtEdge(const std::uint8_t* row, std::int64_t at, std::int6
 
 constexpr int kMaxRegisters = 1 << kMaxVectorBits;
 
-// How far ahead of the loads rows are fetched: the rows of a tile are too many streams for the
-// hardware to follow.
-constexpr std::int64_t kPrefetchBytes = 512;
-
 template <int kBits, Rewrite kRewrite, class D>
 HWY_NOINLINE void PackTilesOf(D d, const PackBlockArgs& args, Counting& total) {
   const RegionPlan& plan = *args.plan;
@@ -229,7 +225,6 @@ HWY_NOINLINE void PackTilesOf(D d, const PackBlockArgs& args, Counting& total) {
       if (HWY_LIKELY(inside)) {
         for (int i = 0; i < registers; ++i) {
           const std::uint8_t* from = rows[loads[i].row] + at + loads[i].byte;
-          hwy::Prefetch(from + kPrefetchBytes);
           v[i] = Rewritten<kRewrite>(d, hn::LoadU(d, from), counting);
         }
       } else {

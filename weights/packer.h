@@ -30,7 +30,7 @@ struct PackOptions {
   int threads = 1;  // 0: all of the machine's
 
   // Streaming stores go past the caches: right for output that is larger than they are and not read
-  // at once. kAuto streams outputs of 4 MiB and more.
+  // at once. kAuto streams outputs of 2 MiB and more.
   enum class Stores { kAuto, kCached, kStreaming };
   Stores stores = Stores::kAuto;
 };
