@@ -6,7 +6,8 @@
 #   ./bazelw test //tests/distributed:slurm_array_test --test_output=all --spawn_strategy=local
 set -euo pipefail
 
-work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/slurm.XXXXXX")
+# The paths of the daemons' sockets have to be short, which a test's own folder is not.
+work=$(mktemp -d /tmp/lanewise-slurm.XXXXXX)
 lanewise=$PWD/tools/lanewise
 daemons=()
 finish() {
@@ -27,8 +28,7 @@ host=$(hostname -s)
 user=$(id -un)
 mkdir "$work"/{state,spool,munge}
 chmod 700 "$work/munge"
-# A socket's path has to be short.
-socket=$(mktemp -u /tmp/munge.XXXXXX)
+socket=$work/munge.socket
 dd if=/dev/urandom of="$work/munge/key" bs=1024 count=1 status=none
 chmod 600 "$work/munge/key"
 munged --foreground --force --key-file="$work/munge/key" --socket="$socket" \
