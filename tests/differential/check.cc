@@ -1,0 +1,147 @@
+// Runs cases outside of a test: one again that failed, an operation's, or those of a kernel of your
+// own.
+//
+//   ./bazelw run //tests/differential:check -- --case 'host/pack/gfx942/dense.A=16,...' --seed 7
+//   ./bazelw run //tests/differential:check -- --operation gfx942/dense --backend host
+//   ./bazelw run //tests/differential:check -- --list
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+#include "tests/differential/backend.h"
+#include "tests/differential/operation.h"
+#include "tests/differential/run.h"
+#include "tests/differential/shape.h"
+
+namespace lanewise::differential {
+namespace {
+
+struct Options {
+  std::string operation, backend, shapes, one_case;
+  std::uint64_t seed = 1;
+  int most_failures = 3;
+  bool list = false;
+};
+
+std::string Text(const absl::Status& status) { return std::string(StdView(status.message())); }
+
+absl::StatusOr<const Operation*> Find(const std::string& name) {
+  if (const Operation* found = FindOperation(name)) return found;
+  return absl::InvalidArgumentError(absl::StrCat("there is no operation '", name, "' (--list)"));
+}
+
+// "backend/operation.shape" into options.
+absl::Status ReadCase(Options& options) {
+  const std::size_t slash = options.one_case.find('/');
+  const std::size_t dot = options.one_case.rfind('.');
+  if (slash == std::string::npos || dot == std::string::npos || dot < slash) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--case '", options.one_case, "': expected backend/operation.shape"));
+  }
+  options.backend = options.one_case.substr(0, slash);
+  options.operation = options.one_case.substr(slash + 1, dot - slash - 1);
+  options.shapes = options.one_case.substr(dot + 1);
+  return absl::OkStatus();
+}
+
+void List() {
+  for (const Operation* operation : Operations()) {
+    std::string dimensions;
+    for (const Dimension& dimension : operation->dimensions) {
+      absl::StrAppend(&dimensions, " ", dimension.name);
+    }
+    std::printf("%-40s%s%s;%s\n", operation->name.c_str(), operation->host ? " host" : "",
+                operation->device ? " device" : "", dimensions.c_str());
+    for (const Argument& argument : operation->arguments) {
+      std::string extents;
+      for (const std::string& extent : argument.extents) {
+        absl::StrAppend(&extents, extents.empty() ? "" : ", ", extent);
+      }
+      std::printf("    %-10s %-8s [%s]\n", argument.name.c_str(), argument.format.c_str(),
+                  extents.c_str());
+    }
+  }
+}
+
+// The number of failures.
+absl::StatusOr<int> Check(Options options) {
+  if (!options.one_case.empty()) {
+    if (absl::Status status = ReadCase(options); !status.ok()) return status;
+  }
+  const absl::StatusOr<const Operation*> operation = Find(options.operation);
+  if (!operation.ok()) return operation.status();
+  const absl::StatusOr<Backend> backend =
+      OpenBackend(options.backend.empty() ? kHost : options.backend);
+  if (!backend.ok()) return backend.status();
+  const std::optional<Implementation> implementation = ImplementationOf(**operation, *backend);
+  if (!implementation) {
+    return absl::NotFoundError(
+        absl::StrCat(options.operation, " has no implementation for ", backend->name));
+  }
+  absl::StatusOr<std::vector<Shape>> shapes = std::vector<Shape>();
+  if (options.one_case.empty()) {
+    shapes =
+        ParseShapes(options.shapes.empty() ? implementation->operation->shapes : options.shapes,
+                    implementation->operation->dimensions, options.seed);
+  } else {
+    const absl::StatusOr<Shape> shape =
+        ParseShape(options.shapes, implementation->operation->dimensions);
+    if (!shape.ok()) return shape.status();
+    shapes->push_back(*shape);
+  }
+  if (!shapes.ok()) return shapes.status();
+  int failures = 0;
+  std::int64_t cases = 0, kinds = 0;
+  for (const Shape& shape : *shapes) {
+    ++cases;
+    const absl::Status status = RunCase(*implementation, shape, options.seed, {}, &kinds);
+    if (status.ok()) continue;
+    std::printf("%s\n", Text(status).c_str());
+    if (++failures == options.most_failures) break;
+  }
+  std::printf("%s: %lld cases, %lld with their kinds of data, seed %llu: %s\n",
+              SuiteName(*implementation).c_str(), static_cast<long long>(cases),
+              static_cast<long long>(kinds), static_cast<unsigned long long>(options.seed),
+              failures == 0 ? "all right" : absl::StrCat(failures, " failed").c_str());
+  return failures;
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Checks implementations of operations against the reference.");
+  app.add_option("--operation", options.operation, "the operation, such as gfx942/dense");
+  app.add_option("--backend", options.backend,
+                 "host, emulator_gfx942, emulator_gfx950 or gpu (host)");
+  app.add_option("--shapes", options.shapes, "shapes in place of the operation's own");
+  app.add_option("--case", options.one_case, "one case: backend/operation.shape");
+  app.add_option("--seed", options.seed, "of shapes and data (1)");
+  app.add_option("--most-failures", options.most_failures, "after which to stop (3)");
+  app.add_flag("--list", options.list, "list operations, dimensions and arguments");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (options.list) {
+    List();
+    return 0;
+  }
+  const absl::StatusOr<int> failures = Check(options);
+  if (!failures.ok()) {
+    std::fprintf(stderr, "%s\n", Text(failures.status()).c_str());
+    return 2;
+  }
+  return *failures == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace lanewise::differential
+
+int main(int argc, char** argv) { return lanewise::differential::Main(argc, argv); }
