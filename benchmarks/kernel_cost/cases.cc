@@ -8,6 +8,7 @@ namespace {
 using Cases = std::vector<CostCase> (*)();
 constexpr Cases kKernels[] = {
     Fp4OrderCases,
+    DenseGemvCases,
     MxQuantizeCases,
     CommonCases,
 };

@@ -13,6 +13,8 @@ namespace lanewise::benchmarks {
 // hip/common: layouts, dequantizing, -0, permute_q_to_fused.
 std::vector<CostCase> CommonCases();
 std::vector<CostCase> MxQuantizeCases();
+// hip/gfx942: the dense GEMV with its quantizer and the sum of splits.
+std::vector<CostCase> DenseGemvCases();
 // Loads of MXFP4 weights in tile-major and in lane-major order, next to each other.
 std::vector<CostCase> Fp4OrderCases();
 
