@@ -101,12 +101,11 @@ TEST_P(LayoutCopyTest, EveryCatalogueLayoutInEveryShape) {
   for (const BoundCase& test : CatalogueCases()) {
     if (test.bound.units() > 20'000) continue;
     SCOPED_TRACE(test.name + ", seed " + std::to_string(seed));
-    // Bytes as they are, and one more unit at a place that may allow narrow accesses only.
-    Compare(test, 1, 0, int64_t{1} << 31, random);
+    // At a place that may allow narrow accesses only; tests/differential has the aligned ones.
     const int64_t unit = int64_t{1} << (random() % 5);
     Compare(test, unit, static_cast<int64_t>(random() % 8), int64_t{1} << 31, random);
     if (HasFatalFailure()) return;
-    compared += 2;
+    ++compared;
   }
   EXPECT_GT(compared, 500);
 }
