@@ -1,6 +1,7 @@
 #include "weights/linear_source.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,19 @@ void SetCodeColumns(const LinearSource& source, TensorPlan* plan) {
   plan->code_repeat = source.code_columns / 32;
   plan->source_row_bytes = (source.columns + source.code_columns - 1) / source.code_columns;
   if (plan->code_repeat > 1) plan->conversion = Conversion::kScaleCode;
+}
+
+// CodePlace(row * rows) with all divisions but one done beforehand: rows of codes are short enough
+// for them to count.
+std::function<RowPlace(std::int64_t)> CodePlaces(const LinearSource& source, std::int64_t rows) {
+  const std::int64_t stride = (source.k + source.code_columns - 1) / source.code_columns;
+  const std::int64_t begin = source.k_begin / source.code_columns;
+  return [rows, stride, begin, first = source.row_begin,
+          code_rows = source.code_rows](std::int64_t row) {
+    const std::int64_t source_row = first + row * rows;
+    const std::int64_t code_row = code_rows == 1 ? source_row : source_row / code_rows;
+    return RowPlace{1, code_row * stride + begin};
+  };
 }
 
 }  // namespace
@@ -71,7 +85,7 @@ absl::StatusOr<TensorPlan> PlanBlockCodes(const LinearSource& source, const Layo
   absl::StatusOr<TensorPlan> plan = MakePlan(layout, source.rows / 32, memory_columns);
   if (!plan.ok()) return plan;
   SetCodeColumns(source, &*plan);
-  plan->place = [source](std::int64_t row) { return source.CodePlace(32 * row); };
+  plan->place = CodePlaces(source, 32);
   if (source.HasRowCodes()) {
     plan->agreeing_rows = 32;
     plan->agreeing_stride = source.k / 32;
@@ -83,7 +97,7 @@ absl::StatusOr<TensorPlan> PlanRowCodes(const LinearSource& source, const Layout
   absl::StatusOr<TensorPlan> plan = MakePlan(layout, source.rows, source.columns / 32);
   if (!plan.ok()) return plan;
   SetCodeColumns(source, &*plan);
-  plan->place = [source](std::int64_t row) { return source.CodePlace(row); };
+  plan->place = CodePlaces(source, 1);
   return plan;
 }
 

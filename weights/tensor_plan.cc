@@ -14,6 +14,7 @@
 #include "layouts/bind.h"
 #include "layouts/catalogue.h"
 #include "weights/bf16_rows.h"
+#include "weights/code_rows.h"
 #include "weights/parallel.h"
 
 namespace lanewise {
@@ -54,6 +55,12 @@ std::int64_t SourceExtent(const TensorPlan& plan) {
 std::int64_t CodeElements(const TensorPlan& plan) { return 32 * plan.code_repeat; }
 std::int64_t CodeBytes(const TensorPlan& plan) {
   return (Elements(plan) + CodeElements(plan) - 1) / CodeElements(plan);
+}
+
+template <class Spans>
+bool Fits(const Spans& spans, const RowPlace& place, std::int64_t bytes) {
+  return place.source < std::ssize(spans) && place.offset >= 0 &&
+         place.offset <= std::ssize(spans[place.source]) - bytes;
 }
 
 template <class Spans>
@@ -117,8 +124,8 @@ void CheckAgreement(const TensorPlan& plan, const std::uint8_t* first_row, std::
                     FirstFault* fault) {
   for (std::int64_t i = 1; i < plan.agreeing_rows; ++i) {
     const std::uint8_t* other = first_row + i * plan.agreeing_stride;
+    if (std::memcmp(other, first_row, plan.source_row_bytes) == 0) continue;
     const auto [a, b] = std::mismatch(other, other + plan.source_row_bytes, first_row);
-    if (a == other + plan.source_row_bytes) continue;
     fault->Add(row,
                absl::StrFormat(
                    "row scales (%d, %d) are not 32 x 32 blocks: row %d has code %d at column %d, "
@@ -143,6 +150,13 @@ void RaiseCodes(const TensorPlan& plan, const std::uint8_t* codes, std::int64_t 
     std::fill(raised + begin, raised + end,
               static_cast<std::uint8_t>(codes[i] + plan.code_increment));
   }
+}
+
+// Codes in larger arrays go past the caches.
+constexpr std::int64_t kStreamedCodeBytes = std::int64_t{4} << 20;
+bool Streams(PackOptions::Stores stores, std::int64_t bytes) {
+  return stores == PackOptions::Stores::kStreaming ||
+         (stores == PackOptions::Stores::kAuto && bytes >= kStreamedCodeBytes);
 }
 
 // The source's code behind a prepared one.
@@ -170,6 +184,11 @@ void ConvertRow(const TensorPlan& plan, const Sources& sources, std::int64_t row
                 std::uint8_t* scratch, std::atomic<std::int64_t>* inexact, FirstFault* fault) {
   const std::uint8_t* from = At(sources, plan.place(row));
   if (plan.conversion == Conversion::kScaleCode) {
+    if (plan.code_repeat == 1 && AddToCodes(from, plan.source_row_bytes, plan.code_increment, 0,
+                                            std::min(plan.first_refused_code, 256) - 1,
+                                            /*streaming=*/false, scratch)) {
+      return;
+    }
     return RaiseCodes(plan, from, row, scratch, fault);
   }
   const std::uint8_t* codes = At(sources, plan.code_place(row));
@@ -203,7 +222,10 @@ void RestoreRow(const TensorPlan& plan, const std::uint8_t* converted, std::int6
                                  wrong.count, row, wrong.first));
     }
   } else if (plan.conversion == Conversion::kScaleCode) {
-    for (std::int64_t i = 0; i < plan.source_row_bytes; ++i) {
+    const bool lowered =
+        plan.code_repeat == 1 && AddToCodes(converted, plan.source_row_bytes, -plan.code_increment,
+                                            plan.code_increment, 255, /*streaming=*/false, to);
+    for (std::int64_t i = 0; !lowered && i < plan.source_row_bytes; ++i) {
       LowerCode(plan, converted[i * plan.code_repeat], row, i, to + i, fault);
     }
   } else {
@@ -213,6 +235,90 @@ void RestoreRow(const TensorPlan& plan, const std::uint8_t* converted, std::int6
     std::memcpy(to + i * plan.agreeing_stride, to, plan.source_row_bytes);
   }
 }
+
+bool IsRowMajor(const BoundLayout& layout) {
+  if (layout.regions() != 1) return false;
+  const Region& region = layout.region(0);
+  for (int i = 0; i < region.digits; ++i) {
+    if (region.digit[i].memory_stride != region.digit[i].logical_stride) return false;
+  }
+  return true;
+}
+
+// Whether rows of codes stay rows, each for itself.
+bool MovesCodeRows(const TensorPlan& plan) {
+  return plan.conversion == Conversion::kScaleCode && plan.agreeing_rows == 1 &&
+         plan.code_repeat == 1 && plan.source_row_bytes == plan.row_bytes && plan.bytes() > 0 &&
+         IsRowMajor(plan.packer.layout()) &&
+         plan.packer.lead_bytes() % plan.packer.layout().extent(1) == 0;
+}
+
+CodeRows CodeRowsOf(const TensorPlan& plan, std::int64_t rows, int threads) {
+  return {rows, plan.row_bytes, plan.packer.layout().extent(1), plan.padding, threads};
+}
+
+// The leads from `first` on that fill `memory`. False where anything has to be refused; what, the
+// general way finds again.
+bool RunCodeRows(const TensorPlan& plan, const Sources& sources, const RunOptions& options,
+                 std::int64_t first, std::span<std::uint8_t> memory) {
+  const std::int64_t memory_row_bytes = plan.packer.layout().extent(1);
+  const std::int64_t first_row = first * plan.packer.lead_bytes() / memory_row_bytes;
+  std::atomic<bool> places_fit = true;
+  const auto place = [&](std::int64_t row) -> const std::uint8_t* {
+    const RowPlace place = plan.place(first_row + row);
+    if (place.IsPadding()) return nullptr;
+    if (!Fits(sources, place, plan.row_bytes)) {
+      places_fit = false;
+      return nullptr;
+    }
+    return At(sources, place);
+  };
+  const CodeRows rows = CodeRowsOf(plan, std::ssize(memory) / memory_row_bytes, options.threads);
+  return RaiseCodeRows(rows, plan.code_increment, plan.first_refused_code,
+                       Streams(options.stores, std::ssize(memory)), place, memory.data()) &&
+         places_fit;
+}
+
+bool RestoreCodeRows(const TensorPlan& plan, std::span<const std::uint8_t> memory, int threads,
+                     const Sinks& sinks) {
+  for (std::int64_t row = 0; row < plan.rows(); ++row) {
+    const RowPlace place = plan.place(row);
+    if (!place.IsPadding() && !Fits(sinks, place, plan.row_bytes)) return false;
+  }
+  const auto place = [&](std::int64_t row) -> std::uint8_t* {
+    const RowPlace place = plan.place(row);
+    return place.IsPadding() ? nullptr : At(sinks, place);
+  };
+  return LowerCodeRows(CodeRowsOf(plan, plan.rows(), threads), plan.code_increment,
+                       Streams(PackOptions::Stores::kAuto, std::ssize(memory)), memory.data(),
+                       place);
+}
+
+// The rows that one lead holds, if leads are whole rows in their order; otherwise 0.
+std::int64_t RowsOfLead(const Packer& packer) {
+  const BoundLayout& layout = packer.layout();
+  if (packer.leads() == 0 || layout.extent(0) % packer.leads() != 0) return 0;
+  const std::int64_t rows = layout.extent(0) / packer.leads(), bytes = packer.lead_bytes();
+  for (int i = 0; i < layout.regions(); ++i) {
+    const Region& region = layout.region(i);
+    for (int j = 0; j < region.digits; ++j) {
+      const Digit& digit = region.digit[j];
+      if (digit.size == 1) continue;
+      const bool within = digit.axis != 0 || digit.coordinate_stride * digit.size <= rows;
+      // Outside, a lead further along the rows is a lead further in memory.
+      if (within ? digit.memory_stride * digit.size > bytes
+                 : rows % digit.coordinate_stride != 0 ||
+                       digit.memory_stride * rows != digit.coordinate_stride * bytes) {
+        return 0;
+      }
+    }
+  }
+  return rows;
+}
+
+// What a thread takes back to rows at a time before it undoes their conversion: within its L2
+// cache.
+constexpr std::int64_t kRestoredBytes = 256 * 1024;
 
 // How many values of the whole plan are not e4m3 x code.
 std::int64_t CountInexact(const TensorPlan& plan, const Sources& sources) {
@@ -280,6 +386,11 @@ TensorPlan SourceRowsOf(const TensorPlan& plan) {
 absl::StatusOr<RewriteCounts> RunPlanLeads(const TensorPlan& plan, const Sources& sources,
                                            const RunOptions& options, std::int64_t first,
                                            std::int64_t count, std::span<std::uint8_t> memory) {
+  if (MovesCodeRows(plan) && first >= 0 && count >= 0 && count <= plan.packer.leads() - first &&
+      std::ssize(memory) == count * plan.packer.lead_bytes() &&
+      RunCodeRows(plan, sources, options, first, memory)) {
+    return RewriteCounts();
+  }
   if (first == 0) {
     if (absl::Status status = CheckPlaces(plan, sources); !status.ok()) return status;
   }
@@ -339,6 +450,10 @@ absl::StatusOr<RewriteCounts> RunPlan(const TensorPlan& plan, const Sources& sou
 
 absl::Status RestorePlan(const TensorPlan& plan, std::span<const std::uint8_t> memory, int threads,
                          const Sinks& sinks) {
+  if (MovesCodeRows(plan) && std::ssize(memory) == plan.bytes() &&
+      RestoreCodeRows(plan, memory, threads, sinks)) {
+    return absl::OkStatus();
+  }
   if (absl::Status status = CheckPlaces(plan, sinks); !status.ok()) return status;
   if (!IsComputed(plan.conversion) && plan.agreeing_rows == 1) {
     const RowSink sink = {[&](std::int64_t row) -> std::uint8_t* {
@@ -349,18 +464,50 @@ absl::Status RestorePlan(const TensorPlan& plan, std::span<const std::uint8_t> m
     return plan.packer.Unpack(memory, sink, threads);
   }
   // What is not done byte by byte is undone from a buffer: rows differ in width from their places,
-  // and several may share one.
-  std::vector<std::uint8_t> rows(plan.bytes());
-  const std::int64_t row_bytes = plan.packer.layout().extent(1);
-  absl::Status status = plan.packer.Unpack(memory, ContiguousSink(rows, row_bytes), threads);
-  if (!status.ok()) return status;
+  // and several may share one. The buffer holds a few leads where they are whole rows.
+  const Packer& packer = plan.packer;
+  const std::int64_t row_bytes = packer.layout().extent(1);
+  const std::int64_t lead_rows = RowsOfLead(packer);
+  const std::int64_t leads_at_once =
+      lead_rows == 0 || std::ssize(memory) != plan.bytes()
+          ? std::max<std::int64_t>(1, packer.leads())
+          : std::clamp<std::int64_t>(
+                kRestoredBytes / std::max<std::int64_t>(1, packer.lead_bytes()), 1, packer.leads());
   FirstFault fault;
-  // Only rows of bf16 are sure to have places of their own.
-  ParallelFor(plan.rows(), IsFromBf16(plan.conversion) ? threads : 1,
+  if (leads_at_once >= packer.leads()) {
+    std::vector<std::uint8_t> rows(plan.bytes());
+    absl::Status status = packer.Unpack(memory, ContiguousSink(rows, row_bytes), threads);
+    if (!status.ok()) return status;
+    // Only rows of bf16 are sure to have places of their own.
+    ParallelFor(plan.rows(), IsFromBf16(plan.conversion) ? threads : 1,
+                [&](std::int64_t begin, std::int64_t end, int) {
+                  for (std::int64_t row = begin; row < end; ++row) {
+                    if (plan.place(row).IsPadding()) continue;
+                    RestoreRow(plan, rows.data() + row * row_bytes, row, sinks, &fault);
+                  }
+                });
+    return fault.status();
+  }
+  ParallelFor(packer.leads(), IsFromBf16(plan.conversion) ? threads : 1,
               [&](std::int64_t begin, std::int64_t end, int) {
-                for (std::int64_t row = begin; row < end; ++row) {
-                  if (plan.place(row).IsPadding()) continue;
-                  RestoreRow(plan, rows.data() + row * row_bytes, row, sinks, &fault);
+                std::vector<std::uint8_t> rows(leads_at_once * packer.lead_bytes());
+                for (std::int64_t lead = begin; lead < end; lead += leads_at_once) {
+                  const std::int64_t count = std::min(leads_at_once, end - lead);
+                  const std::int64_t first_row = lead * lead_rows;
+                  const RowSink sink = {
+                      [&](std::int64_t row) { return rows.data() + (row - first_row) * row_bytes; },
+                      plan.row_bytes};
+                  // Every argument was checked above: it can't be refused.
+                  const absl::Status status = packer.UnpackLeads(
+                      memory.subspan(lead * packer.lead_bytes(), count * packer.lead_bytes()), lead,
+                      count, sink, 1);
+                  if (!status.ok())
+                    fault.Add(first_row, std::string(AbslView(StdView(status.message()))));
+                  for (std::int64_t row = first_row; row < first_row + count * lead_rows; ++row) {
+                    if (plan.place(row).IsPadding()) continue;
+                    RestoreRow(plan, rows.data() + (row - first_row) * row_bytes, row, sinks,
+                               &fault);
+                  }
                 }
               });
   return fault.status();

@@ -170,6 +170,22 @@ TEST(LinearPlans, DenseOfEveryFormAndPartEqualsTheReference) {
   }
 }
 
+// Larger than what restoring takes back at a time, with an end that is less than a whole such
+// piece.
+TEST(LinearPlans, LargeWeightsOfBf16ComeBack) {
+  const Draw draw(5 * 32, 4096 + 32, 32, 32, 20260);
+  const Tensor<Bf16, 2> bf16 = *reference::gfx950::Dequantize(draw.e4m3, draw.row_codes);
+  const Sources sources = {View(bf16), View(draw.codes)};
+  const LinearSource whole = draw.Source(LinearSource::WeightForm::kBf16);
+  for (const bool chunk_q : {false, true}) {
+    const auto plans = gfx942::PlanDense(whole, {.chunk_q = chunk_q, .refuse_nans = true});
+    ASSERT_TRUE(plans.ok()) << plans.status().message();
+    const Bytes codes = RunOver(plans->codes, sources, {5, 132});
+    const Bytes weight = RunOver(plans->weight, sources, {5 * 32, 4224});
+    CheckRestored(*plans, weight, codes, sources, whole);
+  }
+}
+
 TEST(LinearPlans, Gfx950KindsEqualTheReference) {
   for (const std::int64_t k : {128, 160}) {
     for (const bool fold : {true, false}) {
