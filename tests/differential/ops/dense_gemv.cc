@@ -1,0 +1,161 @@
+// gfx942's dense FP8 GEMV over prepared weights: each plan, natural and chunk_q order.
+
+#include "hip/gfx942/dense_gemv.h"
+
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "formats/formats.h"
+#include "reference/gfx942/dense_gemv.h"
+#include "tests/differential/loaded.h"
+#include "tests/differential/operation.h"
+
+namespace lanewise::differential {
+namespace {
+
+namespace judge = reference::gfx942;
+using hip::gfx942::DenseGemv;
+
+constexpr std::int64_t kChunk[2][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {0, 2, 4, 6, 1, 3, 5, 7}};
+
+judge::DenseGemvPlan Plan(const Call& call) {
+  if (call["plan"] == 1) return judge::kGroupedPlan;
+  judge::DenseGemvPlan plan = judge::kDensePlan;
+  if (call["plan"] == 2) plan.splits = static_cast<int>(call["S"]);
+  return plan;
+}
+
+// Where seed 000's dense_copy has row n, column k, the latter in its chunk's order.
+std::int64_t CopyOffset(std::int64_t n, std::int64_t k, std::int64_t padded_k) {
+  return (n / 16 * (padded_k / 128) + k / 128) * 2048 + k % 128 / 64 * 1024 + k % 32 / 8 * 256 +
+         n % 16 * 16 + k % 64 / 32 * 8 + k % 8;
+}
+
+// On the whole padded K: x is zero there, so that only a NaN among the weights would show. Columns
+// stand in memory's order, which is what the matrix core sees.
+template <class Out>
+absl::Status Reference(const Call& call) {
+  const std::int64_t m = call["M"], n = call["N"], k = call["K"], groups = call["G"];
+  const std::int64_t padded_k = (k + 127) / 128 * 128, rows = n / groups;
+  const auto* x = call.Data<Bf16>("x");
+  const auto* w = call.Data<std::uint8_t>("w");
+  const auto* w_codes = call.Data<std::uint8_t>("w_codes");
+  auto* out = call.Data<Out>("out");
+  for (std::int64_t group = 0; group < groups; ++group) {
+    Tensor<Bf16, 2> x_part(m, padded_k);
+    x_part.setConstant(Bf16::FromFloat(0));
+    for (std::int64_t row = 0; row < m; ++row) {
+      for (std::int64_t i = 0; i < k; ++i) {
+        x_part(row, i) = x[(row * groups + group) * k + i / 8 * 8 + kChunk[call["order"]][i % 8]];
+      }
+    }
+    Tensor<std::uint8_t, 2> elements(rows, padded_k), codes(rows, padded_k / 32);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::int64_t of_all = group * rows + row;
+      for (std::int64_t i = 0; i < padded_k; ++i) {
+        elements(row, i) = w[CopyOffset(of_all, i, padded_k)];
+      }
+      for (std::int64_t block = 0; block < padded_k / 32; ++block) {
+        codes(row, block) = w_codes[of_all / 32 * (padded_k / 32) + block];
+      }
+    }
+    const auto sums = judge::DenseGemv(
+        x_part, {reference::ElementFormat::kE4m3Fnuz, elements, codes}, Plan(call));
+    if (!sums.ok()) return sums.status();
+    for (std::int64_t row = 0; row < m; ++row) {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        Out& at = out[row * n + group * rows + i];
+        if constexpr (sizeof(Out) == 2) {
+          at = Bf16::FromFloat((*sums)(row, i));
+        } else {
+          at = (*sums)(row, i);
+        }
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+template <class Out>
+absl::Status Launch(const Call& call) {
+  const absl::StatusOr<const DenseGemv*> gemv = Loaded<DenseGemv>(*call.device);
+  if (!gemv.ok()) return gemv.status();
+  constexpr std::array<DenseGemv::Plan, 3> kPlans = {
+      DenseGemv::Plan::kDense, DenseGemv::Plan::kGrouped, DenseGemv::Plan::kSplit};
+  return (*gemv)->Launch({.m = call["M"],
+                          .n = call["N"],
+                          .k = call["K"],
+                          .groups = call["G"],
+                          .plan = kPlans[static_cast<std::size_t>(call["plan"])],
+                          .splits = call["S"],
+                          .out = sizeof(Out) == 2 ? hip::FloatType::kBf16 : hip::FloatType::kF32,
+                          .w_layout = call["order"] == 1 ? "gfx942/dense_chunk_q" : "gfx942/dense"},
+                         {call.Data("x"), call.Data("w"), call.Data("w_codes"), call.Data("out"),
+                          call.Data("workspace")},
+                         *call.stream);
+}
+
+template <class Out>
+Operation Gemv(const std::string& format) {
+  Operation operation;
+  operation.name = "gfx942/dense_gemv_" + format;
+  operation.dimensions = {{"M"},
+                          {"N"},
+                          {"K"},
+                          {"G"},
+                          {"plan", {"dense", "grouped", "split"}},
+                          {"S"},
+                          {"order", {"natural", "chunk_q"}}};
+  operation.shapes =
+      format == "bf16"
+          // The dense layers of the models' table, K whole.
+          ? "M=5 N=32 K=384,768,1024,1152,1280,1536,2048,2880,4096,6144,7168 G=1 plan=dense S=1 "
+            "order=natural\n"
+            "M=3 N=32 K=5120 G=1 plan=split S=2 order=natural\n"
+            "M=6 N=64 K=4096 G=2 plan=grouped S=1 order=natural\n"
+            "M=2 N=1296 K=160 G=1 plan=* S=2 order=natural"
+          : "M=1,2,7,15,16 N=32 K=576 G=1 plan=dense S=1 order=natural\n"
+            "M=17 N=48 K=32*{1,5,57} G=3 plan=* S=3 order=*\n"
+            "M=33 N=16 K=160 G=1 plan=* S=2 order=natural\n"
+            "M=0 N=32 K=64 G=1 plan=dense S=1 order=natural\n"
+            "random 4: M=1..40 N=16*{1..6} K=32*{1..60} G=1 plan=* S=1..5 order=*";
+  operation.arguments = {
+      {.name = "x", .format = "bf16", .role = Role::kInput, .extents = {"M", "G * K"}},
+      {.name = "w",
+       .format = "e4m3fnuz",
+       .role = Role::kInput,
+       .extents = {"N", "roundup(K, 128)"},
+       // The copy has none.
+       .allow_nan = false},
+      {.name = "w_codes",
+       .format = "e8m0",
+       .role = Role::kInput,
+       .extents = {"ceil(N, 32)", "roundup(K, 128) / 32"},
+       .code_limit = 251},
+      {.name = "out",
+       .format = format,
+       .role = Role::kOutput,
+       .extents = {"M", "N"},
+       .contract = Contract::kNumbers},
+      // What WorkspaceBytes says at most.
+      {.name = "workspace",
+       .format = "u8",
+       .role = Role::kWorkspace,
+       .extents = {"roundup(G * M * roundup(K, 128), 128) + "
+                   "roundup(G * M * (roundup(K, 128) / 32), 128) + 4 * S * M * N"}},
+  };
+  operation.data = {Data::kRandomBits,    Data::kNormal,      Data::kSubnormals,
+                    Data::kNegativeZeros, Data::kNan,         Data::kExtremeScales,
+                    Data::kOneHot,        Data::kCancellation};
+  operation.chips = {"gfx942"};
+  operation.reference = Reference<Out>;
+  operation.device = Launch<Out>;
+  return operation;
+}
+
+const Registration kBf16Out(Gemv<Bf16>("bf16"));
+const Registration kF32Out(Gemv<float>("f32"));
+
+}  // namespace
+}  // namespace lanewise::differential
