@@ -5,6 +5,7 @@
 
 #include "benchmarks/pack/cases.h"
 #include "benchmarks/pack/measure.h"
+#include "benchmarks/pack/plot.h"
 #include "benchmarks/pack/report.h"
 #include "gtest/gtest.h"
 #include "layouts/catalogue.h"
@@ -80,6 +81,32 @@ TEST(Report, TargetsHoldFromFourMebibytesUp) {
   EXPECT_TRUE(row.BelowTarget());
   row.median_ratio = 0.95;
   EXPECT_FALSE(row.BelowTarget());
+}
+
+TEST(Plot, HasADotForEachRowAndACellForEachSize) {
+  Report report;
+  report.processor = "a <fast> one", report.pages = "huge", report.repetitions = 9;
+  for (const int threads : {1, 4}) {
+    for (const std::int64_t bytes : {std::int64_t{4} << 20, std::int64_t{60} << 20}) {
+      Row row;
+      row.layout = "l", row.direction = "pack", row.rewrite = "none", row.target = 0.95;
+      row.bytes = bytes, row.threads = threads;
+      row.ratio = row.median_ratio = threads == 4 && bytes < (8 << 20) ? 0.5 : 1.25;
+      report.rows.push_back(row);
+    }
+  }
+  EXPECT_EQ(
+      Markdown(report),
+      "| layout, direction, rewrite | target | 4 MiB, 1 | 64 MiB, 1 | 4 MiB, 4 | 64 MiB, 4 |\n"
+      "|---|--:|--:|--:|--:|--:|\n"
+      "| l pack | 0.95 | 1.25 | 1.25 | *0.50* | 1.25 |\n");
+  const std::string svg = Svg(report);
+  std::size_t dots = 0;
+  for (std::size_t at = 0; (at = svg.find("<title>", at)) != std::string::npos; ++at) ++dots;
+  EXPECT_EQ(dots, report.rows.size());
+  EXPECT_NE(svg.find("a &lt;fast> one"), std::string::npos);
+  // Ratio 0.5 is a third of the panel: 630 + 100.
+  EXPECT_NE(svg.find("cx=\"730.0\""), std::string::npos);
 }
 
 TEST(Cases, CoverEveryLayoutOfRowsAndBytesInBothDirections) {

@@ -1,0 +1,75 @@
+// bazel run //benchmarks/pack:draw -- pack.json docs/pack.svg docs/performance.md
+//
+// Draws what `bazel run //benchmarks -- --json pack.json` wrote, and writes its table into the
+// document between the marks.
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "benchmarks/pack/plot.h"
+#include "benchmarks/pack/report.h"
+
+namespace lanewise::benchmarks {
+namespace {
+
+constexpr char kBegin[] = "<!-- pack: written by bazel run //benchmarks/pack:draw -->\n";
+constexpr char kEnd[] = "<!-- pack end -->";
+
+std::string UserPath(const std::string& path) {
+  const char* const caller = std::getenv("BUILD_WORKING_DIRECTORY");
+  return caller == nullptr ? path : (std::filesystem::path(caller) / path).string();
+}
+
+absl::StatusOr<std::string> Read(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return absl::NotFoundError(absl::StrCat("could not open ", path));
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+absl::Status Write(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  return out ? absl::OkStatus() : absl::UnavailableError(absl::StrCat("could not write ", path));
+}
+
+absl::Status Draw(const std::string& json, const std::string& svg, const std::string& document) {
+  const absl::StatusOr<std::string> text = Read(json);
+  if (!text.ok()) return text.status();
+  const absl::StatusOr<Report> report = FromJson(*text);
+  if (!report.ok()) return report.status();
+  absl::StatusOr<std::string> page = Read(document);
+  if (!page.ok()) return page.status();
+  const std::size_t begin = page->find(kBegin), end = page->find(kEnd);
+  if (begin == std::string::npos || end == std::string::npos || end < begin) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(document, " has no lines ", kBegin, "and ", kEnd));
+  }
+  const std::size_t table = begin + sizeof kBegin - 1;
+  page->replace(table, end - table, Markdown(*report));
+  if (absl::Status status = Write(svg, Svg(*report)); !status.ok()) return status;
+  return Write(document, *page);
+}
+
+}  // namespace
+}  // namespace lanewise::benchmarks
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: draw PACK.json PLOT.svg DOCUMENT.md\n");
+    return 2;
+  }
+  using lanewise::benchmarks::UserPath;
+  const absl::Status status =
+      lanewise::benchmarks::Draw(UserPath(argv[1]), UserPath(argv[2]), UserPath(argv[3]));
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  return 1;
+}
