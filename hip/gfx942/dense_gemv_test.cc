@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/formats.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hip/common/launcher_test.h"
@@ -208,6 +209,8 @@ TEST_P(DenseGemvTest, HostileShapes) {
   DrawAndCompare({.m = 5, .n = 1296, .k = 160, .plan = Plan::kGrouped});
   // More splits than steps; more than 64 steps a wave; groups by every plan; rows with gaps.
   DrawAndCompare({.m = 2, .n = 32, .k = 576, .plan = Plan::kSplit, .splits = 7});
+  DrawAndCompare(
+      {.m = 16, .n = 32, .k = 1664, .plan = Plan::kSplit, .splits = 5, .out = FloatType::kF32});
   DrawAndCompare({.m = 1, .n = 16, .k = 8 * 64 * 128 + 160, .out = FloatType::kF32});
   DrawAndCompare({.m = 1, .n = 16, .k = 4 * 66 * 128, .plan = Plan::kGrouped});
   for (const Plan plan : {Plan::kDense, Plan::kGrouped, Plan::kSplit}) {
@@ -263,6 +266,38 @@ TEST_P(DenseGemvTest, ExtremeCodesAndValues) {
       Compare(p, data);
     }
   }
+}
+
+// 256 + r has 9 significant bits: odd ones lie in the middle of two bfloat16 numbers.
+TEST_P(DenseGemvTest, RoundsTiesToEven) {
+  const DenseGemv::Problem p = {.m = 1, .n = 16, .k = 32};
+  Mx ocp = {reference::ElementFormat::kE4m3Fn, Tensor<uint8_t, 2>(32, 32),
+            Tensor<uint8_t, 2>(1, 1)};
+  ocp.elements.setZero();
+  ocp.codes.setConstant(127);
+  for (int r = 0; r < 16; ++r) {
+    ocp.elements(r, 0) = E4m3Fn::FromFloat(16).bits();
+    ocp.elements(r, 1) = E4m3Fn::FromFloat(static_cast<float>(r)).bits();
+  }
+  const auto copied = judge::DenseCopy(ocp.elements, ocp.codes, judge::ChunkOrder::kNatural);
+  ASSERT_TRUE(copied.ok());
+  Data data = {
+      Tensor<Bf16, 2>(1, 32),
+      reference::OwnedMx(reference::ElementFormat::kE4m3Fnuz, *judge::FnuzWeight(ocp.view())),
+      copied->bytes, copied->codes};
+  data.x.setConstant(Bf16::FromFloat(0));
+  data.x(0, 0) = Bf16::FromFloat(16);
+  data.x(0, 1) = Bf16::FromFloat(1);
+  std::vector<uint8_t> out;
+  Run(p, data, &out);
+  for (int r = 0; r < 16; ++r) {
+    // To a multiple of 2; of the two at the same distance, the multiple of 4.
+    const int nearest = 256 + (r % 2 == 0 ? r : r % 4 == 1 ? r - 1 : r + 1);
+    uint16_t bits;
+    std::memcpy(&bits, &out[2 * static_cast<size_t>(r)], 2);
+    EXPECT_EQ(std::bit_cast<float>(uint32_t{bits} << 16), static_cast<float>(nearest)) << r;
+  }
+  Compare(p, data);
 }
 
 TEST_P(DenseGemvTest, RunsAreEqualAndNothingIsNoWork) {
