@@ -19,8 +19,8 @@ constexpr int64_t kMostSplits = 1024;
 constexpr int64_t kMostGridRows = 65535;  // of the grid's y and z
 // So that a tile's bytes, and a pass's, are counted in 31 bits.
 constexpr int64_t kMostK = int64_t{1} << 26;
-// So that rows are counted in 32 bits and no product of sizes passes 2^63.
-constexpr int64_t kMostN = int64_t{1} << 31;
+// So that the grid's work-items, 32 a row, are counted in 32 bits.
+constexpr int64_t kMostN = int64_t{1} << 26;
 
 constexpr std::string_view kDenseLayout = "gfx942/dense";
 constexpr std::string_view kChunkQLayout = "gfx942/dense_chunk_q";
@@ -76,7 +76,7 @@ absl::Status CheckProblem(const DenseGemv::Problem& p) {
   if (p.n < 0 || p.n > kMostN || p.n % (kTileRows * p.groups) != 0) {
     return Refuse(
         "N", p.n,
-        absl::StrCat("a multiple of 16 rows for each of ", p.groups, " groups, up to 2^31"));
+        absl::StrCat("a multiple of 16 rows for each of ", p.groups, " groups, up to 2^26"));
   }
   if (p.k < 0 || p.k > kMostK || p.k % kBlock != 0) {
     return Refuse("K", p.k, "a multiple of 32 up to 2^26");

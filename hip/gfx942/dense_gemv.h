@@ -58,8 +58,8 @@ class DenseGemv {
 
   struct Problem {
     int64_t m = 0;       // tokens, up to 65535
-    int64_t n = 0;       // weight rows, of all groups: a multiple of 16 times groups
-    int64_t k = 0;       // of a group: a multiple of 32
+    int64_t n = 0;       // weight rows, of all groups: a multiple of 16 times groups, up to 2^26
+    int64_t k = 0;       // of a group: a multiple of 32, up to 2^26
     int64_t groups = 1;  // group g has rows g N / G .. of w and columns g K .. of x (wo_a), up to
                          // 65535
     Plan plan = Plan::kDense;

@@ -217,7 +217,8 @@ __device__ Float4 WaveSums(const Range& w, const Range& w_codes, const Range& x,
   };
 
   Float4 acc = {0, 0, 0, 0};
-  // 64 steps at a time, because a lane keeps the weight's codes of one.
+  // 64 steps at a time, because a lane keeps the weight's codes of one. (Past 64, K of 65536 and
+  // more, what was loaded ahead is loaded again.)
   for (uint32_t base = 0; base < steps.count; base += kWaveSize) {
     const uint32_t codes = w_codes.Load4(4 * (steps.first + (base + lane) * steps.stride));
     const auto add = [&](const Step& step, uint32_t i) {

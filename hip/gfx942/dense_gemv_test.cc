@@ -369,6 +369,7 @@ TEST_P(DenseGemvTest, RefusesByName) {
   EXPECT_THAT(with([](P& p) { p.codes_layout = "gfx942/row_codes"; }),
               HasSubstr("w_codes are in layout \"gfx942/row_codes\", expected gfx942/dense_codes"));
   EXPECT_THAT(with([](P& p) { p.n = 40; }), HasSubstr("N is 40"));
+  EXPECT_THAT(with([](P& p) { p.n = int64_t{1} << 27; }), HasSubstr("N is 134217728"));
   EXPECT_THAT(with([](P& p) { p.groups = 4; }), HasSubstr("16 rows for each of 4 groups"));
   EXPECT_THAT(with([](P& p) { p.k = 48; }), HasSubstr("K is 48"));
   EXPECT_THAT(with([](P& p) { p.k = int64_t{1} << 40; }), HasSubstr("K is 1099511627776"));
