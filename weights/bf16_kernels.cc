@@ -19,7 +19,7 @@ std::int64_t Bf16ToE4m3Impl(const std::uint8_t*, const std::uint8_t*, std::int64
   return at;
 }
 std::int64_t E4m3ToBf16Impl(const std::uint8_t*, const std::uint8_t*, std::int64_t, std::int64_t at,
-                            std::int64_t, std::uint8_t*) {
+                            std::int64_t, bool, std::uint8_t*) {
   return at;
 }
 
@@ -141,7 +141,9 @@ HWY_INLINE hn::Vec<Halves> FromPlaces(hn::Vec<Halves> place, std::uint8_t code) 
 
 std::int64_t E4m3ToBf16Impl(const std::uint8_t* HWY_RESTRICT e4m3,
                             const std::uint8_t* HWY_RESTRICT codes, std::int64_t code_elements,
-                            std::int64_t at, std::int64_t count, std::uint8_t* HWY_RESTRICT bf16) {
+                            std::int64_t at, std::int64_t count, bool streaming,
+                            std::uint8_t* HWY_RESTRICT bf16) {
+  streaming = streaming && reinterpret_cast<std::uintptr_t>(bf16) % 64 == 0;
   const auto place_of = hn::LoadDup128(kBytes, kPlaceOf);
   CodeCursor cursor(codes, code_elements, at);
   for (; at + kBf16Group <= count; at += kBf16Group) {
@@ -163,8 +165,13 @@ std::int64_t E4m3ToBf16Impl(const std::uint8_t* HWY_RESTRICT e4m3,
       const auto high =
           hn::Or(FromPlaces(hn::PromoteTo(kHalves, hn::UpperHalf(kHalfBytes, place)), high_code),
                  hn::ShiftLeft<8>(hn::PromoteTo(kHalves, hn::UpperHalf(kHalfBytes, sign))));
-      hn::StoreU(hn::BitCast(kBytes, low), kBytes, bf16 + 2 * i);
-      hn::StoreU(hn::BitCast(kBytes, high), kBytes, bf16 + 2 * i + kStep);
+      if (streaming) {
+        hn::Stream(hn::BitCast(kBytes, low), kBytes, bf16 + 2 * i);
+        hn::Stream(hn::BitCast(kBytes, high), kBytes, bf16 + 2 * i + kStep);
+      } else {
+        hn::StoreU(hn::BitCast(kBytes, low), kBytes, bf16 + 2 * i);
+        hn::StoreU(hn::BitCast(kBytes, high), kBytes, bf16 + 2 * i + kStep);
+      }
     }
     if (!room || !hn::AllTrue(kBytes, hn::Lt(largest, hn::Set(kBytes, 0x7F)))) return at;
   }
@@ -190,8 +197,9 @@ std::int64_t ExactBf16ToE4m3(const std::uint8_t* bf16, const std::uint8_t* codes
 }
 std::int64_t ExactE4m3ToBf16(const std::uint8_t* e4m3, const std::uint8_t* codes,
                              std::int64_t code_elements, std::int64_t at, std::int64_t count,
-                             std::uint8_t* bf16) {
-  return HWY_DYNAMIC_DISPATCH(E4m3ToBf16Impl)(e4m3, codes, code_elements, at, count, bf16);
+                             bool streaming, std::uint8_t* bf16) {
+  return HWY_DYNAMIC_DISPATCH(E4m3ToBf16Impl)(e4m3, codes, code_elements, at, count, streaming,
+                                              bf16);
 }
 
 }  // namespace lanewise

@@ -18,9 +18,11 @@ inline constexpr std::int64_t kBf16Group = 64;
 std::int64_t ExactBf16ToE4m3(const std::uint8_t* bf16, const std::uint8_t* codes,
                              std::int64_t code_elements, std::int64_t at, std::int64_t count,
                              std::uint8_t* e4m3);
+// With `streaming`, stores to a `bf16` that is aligned to 64 go past the caches: call StreamFence
+// (weights/block_kernels.h) after the last row.
 std::int64_t ExactE4m3ToBf16(const std::uint8_t* e4m3, const std::uint8_t* codes,
                              std::int64_t code_elements, std::int64_t at, std::int64_t count,
-                             std::uint8_t* bf16);
+                             bool streaming, std::uint8_t* bf16);
 
 }  // namespace lanewise
 

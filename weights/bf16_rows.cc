@@ -86,10 +86,13 @@ WrongValues OcpFromDequantRow(const std::uint8_t* bf16, const std::uint8_t* code
 }
 
 void UndoOcpFromDequantRow(const std::uint8_t* e4m3, const std::uint8_t* codes,
-                           std::int64_t code_elements, std::int64_t count, std::uint8_t* bf16) {
+                           std::int64_t code_elements, std::int64_t count, bool streaming,
+                           std::uint8_t* bf16) {
   ConvertGroups(
       count,
-      [&](std::int64_t at) { return ExactE4m3ToBf16(e4m3, codes, code_elements, at, count, bf16); },
+      [&](std::int64_t at) {
+        return ExactE4m3ToBf16(e4m3, codes, code_elements, at, count, streaming, bf16);
+      },
       [&](std::int64_t i) {
         StoreBf16(Bf16::FromFloat(kE4m3Value[e4m3[i]] / kMultiplier[codes[i / code_elements]]),
                   bf16 + 2 * i);
@@ -100,7 +103,9 @@ void DequantizeRow(const std::uint8_t* e4m3, const std::uint8_t* codes, std::int
                    std::int64_t count, std::uint8_t* bf16) {
   ConvertGroups(
       count,
-      [&](std::int64_t at) { return ExactE4m3ToBf16(e4m3, codes, code_elements, at, count, bf16); },
+      [&](std::int64_t at) {
+        return ExactE4m3ToBf16(e4m3, codes, code_elements, at, count, /*streaming=*/false, bf16);
+      },
       [&](std::int64_t i) {
         StoreBf16(Dequantized(e4m3[i], codes[i / code_elements]), bf16 + 2 * i);
       });

@@ -19,9 +19,11 @@ struct WrongValues {
 // q = e4m3(w m), NaN above 464; a value is wrong unless bf16(q / m) == w as numbers.
 WrongValues OcpFromDequantRow(const std::uint8_t* bf16, const std::uint8_t* codes,
                               std::int64_t code_elements, std::int64_t count, std::uint8_t* e4m3);
-// bf16(q / m).
+// bf16(q / m). With `streaming`, stores to a `bf16` that is aligned to 64 go past the caches: call
+// StreamFence (weights/block_kernels.h) after the last row.
 void UndoOcpFromDequantRow(const std::uint8_t* e4m3, const std::uint8_t* codes,
-                           std::int64_t code_elements, std::int64_t count, std::uint8_t* bf16);
+                           std::int64_t code_elements, std::int64_t count, bool streaming,
+                           std::uint8_t* bf16);
 
 // Seed 001, dequant_mxfp8_to_bf16: the nearest bf16 of value x 2^(code - 127); code 255 gives NaN.
 void DequantizeRow(const std::uint8_t* e4m3, const std::uint8_t* codes, std::int64_t code_elements,

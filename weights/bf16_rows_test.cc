@@ -121,7 +121,8 @@ TEST(Bf16Rows, ConvertEveryByteUnderEveryCode) {
     const std::vector<std::uint8_t> codes(count / 32, static_cast<std::uint8_t>(code));
     ForEachInstructionSet([&] {
       std::vector<std::uint8_t> undone(2 * count, 0xA5), dequantized(2 * count, 0xA5);
-      UndoOcpFromDequantRow(bytes.data(), codes.data(), 32, count, undone.data());
+      UndoOcpFromDequantRow(bytes.data(), codes.data(), 32, count, /*streaming=*/false,
+                            undone.data());
       DequantizeRow(bytes.data(), codes.data(), 32, count, dequantized.data());
       for (std::int64_t i = 0; i < count; ++i) {
         const float value = ValueOf(bytes[i]);
@@ -206,6 +207,17 @@ TEST(Bf16Rows, FindTheSpoiltValueAndWriteNothingElse) {
         for (std::int64_t i = 0; i < 2 * count; ++i) ASSERT_EQ(back[i], bf16[i]) << "byte " << i;
         for (std::int64_t i = 2 * count; i < std::ssize(back); ++i) ASSERT_EQ(back[i], 0xA5) << i;
 
+        // The same past the caches, where the row is aligned and where it is not.
+        for (const std::int64_t shift : {0, 2}) {
+          std::vector<std::uint8_t> room(2 * count + 256, 0xA5);
+          std::uint8_t* const begin =
+              room.data() + (64 - reinterpret_cast<std::uintptr_t>(room.data()) % 64) % 64 + shift;
+          UndoOcpFromDequantRow(bytes.data(), codes.data(), code_elements, count,
+                                /*streaming=*/true, begin);
+          for (std::int64_t i = 0; i < 2 * count; ++i) ASSERT_EQ(begin[i], bf16[i]) << "byte " << i;
+          for (std::int64_t i = 2 * count; i < 2 * count + 64; ++i) ASSERT_EQ(begin[i], 0xA5) << i;
+        }
+
         if (count == 0) continue;
         const std::int64_t spoilt = static_cast<std::int64_t>(random() % count);
         // A lowest mantissa bit; a zero becomes a subnormal bf16.
@@ -229,7 +241,7 @@ TEST(Bf16Kernels, GoThroughOrdinaryRows) {
   ForEachInstructionSet([&] {
     if ((hwy::SupportedTargets() & (HWY_SCALAR | HWY_EMU128)) != 0) return;
     std::vector<std::uint8_t> back(kCount);
-    EXPECT_EQ(ExactE4m3ToBf16(bytes.data(), codes.data(), 32, 0, kCount, bf16.data()),
+    EXPECT_EQ(ExactE4m3ToBf16(bytes.data(), codes.data(), 32, 0, kCount, false, bf16.data()),
               5 * kBf16Group);
     EXPECT_EQ(ExactBf16ToE4m3(bf16.data(), codes.data(), 32, 0, kCount, back.data()),
               5 * kBf16Group);

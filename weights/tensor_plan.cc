@@ -14,6 +14,7 @@
 #include "layouts/bind.h"
 #include "layouts/catalogue.h"
 #include "weights/bf16_rows.h"
+#include "weights/block_kernels.h"
 #include "weights/code_rows.h"
 #include "weights/parallel.h"
 
@@ -152,11 +153,11 @@ void RaiseCodes(const TensorPlan& plan, const std::uint8_t* codes, std::int64_t 
   }
 }
 
-// Codes in larger arrays go past the caches.
-constexpr std::int64_t kStreamedCodeBytes = std::int64_t{4} << 20;
+// What is larger goes past the caches.
+constexpr std::int64_t kStreamedBytes = std::int64_t{4} << 20;
 bool Streams(PackOptions::Stores stores, std::int64_t bytes) {
   return stores == PackOptions::Stores::kStreaming ||
-         (stores == PackOptions::Stores::kAuto && bytes >= kStreamedCodeBytes);
+         (stores == PackOptions::Stores::kAuto && bytes >= kStreamedBytes);
 }
 
 // The source's code behind a prepared one.
@@ -204,13 +205,14 @@ void ConvertRow(const TensorPlan& plan, const Sources& sources, std::int64_t row
                                   from[2 * at + 1], from[2 * at], codes[at / CodeElements(plan)]));
 }
 
-// Takes a converted row back to its place, and to those of the rows that agree with it.
+// Takes a converted row back to its place (past the caches if `streaming`), and to those of the
+// rows that agree with it.
 void RestoreRow(const TensorPlan& plan, const std::uint8_t* converted, std::int64_t row,
-                const Sinks& sinks, FirstFault* fault) {
+                bool streaming, const Sinks& sinks, FirstFault* fault) {
   std::uint8_t* to = At(sinks, plan.place(row));
   if (IsFromBf16(plan.conversion)) {
     const std::uint8_t* codes = At(sinks, plan.code_place(row));
-    UndoOcpFromDequantRow(converted, codes, CodeElements(plan), Elements(plan), to);
+    UndoOcpFromDequantRow(converted, codes, CodeElements(plan), Elements(plan), streaming, to);
   } else if (plan.conversion == Conversion::kE4m3ToBf16) {
     const std::uint8_t* codes = At(sinks, plan.code_place(row));
     const WrongValues wrong =
@@ -473,6 +475,7 @@ absl::Status RestorePlan(const TensorPlan& plan, std::span<const std::uint8_t> m
           ? std::max<std::int64_t>(1, packer.leads())
           : std::clamp<std::int64_t>(
                 kRestoredBytes / std::max<std::int64_t>(1, packer.lead_bytes()), 1, packer.leads());
+  const bool streaming = Streams(PackOptions::Stores::kAuto, plan.bytes());
   FirstFault fault;
   if (leads_at_once >= packer.leads()) {
     std::vector<std::uint8_t> rows(plan.bytes());
@@ -483,8 +486,9 @@ absl::Status RestorePlan(const TensorPlan& plan, std::span<const std::uint8_t> m
                 [&](std::int64_t begin, std::int64_t end, int) {
                   for (std::int64_t row = begin; row < end; ++row) {
                     if (plan.place(row).IsPadding()) continue;
-                    RestoreRow(plan, rows.data() + row * row_bytes, row, sinks, &fault);
+                    RestoreRow(plan, rows.data() + row * row_bytes, row, streaming, sinks, &fault);
                   }
+                  if (streaming) StreamFence();
                 });
     return fault.status();
   }
@@ -501,14 +505,16 @@ absl::Status RestorePlan(const TensorPlan& plan, std::span<const std::uint8_t> m
                   const absl::Status status = packer.UnpackLeads(
                       memory.subspan(lead * packer.lead_bytes(), count * packer.lead_bytes()), lead,
                       count, sink, 1);
-                  if (!status.ok())
+                  if (!status.ok()) {
                     fault.Add(first_row, std::string(AbslView(StdView(status.message()))));
+                  }
                   for (std::int64_t row = first_row; row < first_row + count * lead_rows; ++row) {
                     if (plan.place(row).IsPadding()) continue;
-                    RestoreRow(plan, rows.data() + (row - first_row) * row_bytes, row, sinks,
-                               &fault);
+                    RestoreRow(plan, rows.data() + (row - first_row) * row_bytes, row, streaming,
+                               sinks, &fault);
                   }
                 }
+                if (streaming) StreamFence();
               });
   return fault.status();
 }
