@@ -150,8 +150,14 @@ class Planner {
       take(p, static_cast<int>(std::find(wanted.begin(), wanted.end(), kNone) - wanted.begin()));
     }
 
-    for (int q = bits_ - 1; q >= 0; --q) {
-      if (comes[q] == kNone) continue;
+    // In descending order of what leaves, so that a caller who numbers bits from the outermost in
+    // memory has stores in ascending order.
+    std::vector<int> order;
+    for (int q = 0; q < bits_; ++q) {
+      if (comes[q] != kNone) order.push_back(q);
+    }
+    std::sort(order.begin(), order.end(), [&](int a, int b) { return wanted[a] > wanted[b]; });
+    for (const int q : order) {
       AddPermutation(wanted);  // the identity but for the round's first exchange
       plan_.network.exchanged.push_back(q);
       plan_.incoming.push_back(final_[comes[q]]);

@@ -118,79 +118,94 @@ void UnpackTiles(const UnpackBlockArgs&) {}
 constexpr int kVectorBytes = static_cast<int>(HWY_MIN(HWY_LANES(std::uint8_t), kMaxVectorBytes));
 int VectorBytesImpl() { return kVectorBytes; }
 
+// The steps of a permutation, each over all registers: what is to be done is asked once a tile.
 template <class D, class V>
-HWY_INLINE V Permuted(D d, V v, const RegisterPermutation& permutation) {
+HWY_INLINE void Permute(D d, const RegisterPermutation& permutation, int registers, V* v) {
   if (permutation.first_bytes) {
-    v = hn::TableLookupBytes(v, hn::LoadU(d, permutation.first_byte_of.data()));
+    const V table = hn::LoadU(d, permutation.first_byte_of.data());
+    for (int i = 0; i < registers; ++i) v[i] = hn::TableLookupBytes(v[i], table);
   }
   if (permutation.words) {
     const hn::Repartition<std::uint32_t, D> d32;
-    v = hn::BitCast(d, hn::TableLookupLanes(hn::BitCast(d32, v),
-                                            hn::SetTableIndices(d32, permutation.word_of.data())));
+    const auto table = hn::SetTableIndices(d32, permutation.word_of.data());
+    for (int i = 0; i < registers; ++i) {
+      v[i] = hn::BitCast(d, hn::TableLookupLanes(hn::BitCast(d32, v[i]), table));
+    }
   }
   if (permutation.last_bytes) {
-    v = hn::TableLookupBytes(v, hn::LoadU(d, permutation.last_byte_of.data()));
+    const V table = hn::LoadU(d, permutation.last_byte_of.data());
+    for (int i = 0; i < registers; ++i) v[i] = hn::TableLookupBytes(v[i], table);
   }
-  return v;
 }
 
-// Exchanges the bit that tells `a` from `b` with a bit of the bytes' position in the registers.
-template <class D, class V>
-HWY_INLINE void Exchange(D d, int position, V& a, V& b) {
+// Exchanges the bit that tells `a` from `b` with a bit of the bytes' position in the registers: 3,
+// 4 or 5.
+template <int kPosition, class D, class V>
+HWY_INLINE void ExchangePair(D d, V& a, V& b) {
   const V low = a, high = b;
-  if (position == 3) {
+  if constexpr (kPosition == 3) {
     const hn::Repartition<std::uint64_t, D> d64;
     const auto low64 = hn::BitCast(d64, low), high64 = hn::BitCast(d64, high);
     a = hn::BitCast(d, hn::InterleaveLower(d64, low64, high64));
     b = hn::BitCast(d, hn::InterleaveUpper(d64, low64, high64));
-    return;
-  }
-  if constexpr (hn::MaxLanes(D()) == 64) {
-    if (position == 4) {
-      a = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(high), low);
-      b = hn::OddEvenBlocks(high, hn::SwapAdjacentBlocks(low));
-      return;
-    }
-  }
-  if constexpr (hn::MaxLanes(D()) > 16) {
+  } else if constexpr ((std::size_t{2} << kPosition) == hn::MaxLanes(D())) {
     a = hn::ConcatLowerLower(d, high, low);
     b = hn::ConcatUpperUpper(d, high, low);
+  } else if constexpr ((std::size_t{2} << kPosition) < hn::MaxLanes(D())) {
+    a = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(high), low);
+    b = hn::OddEvenBlocks(high, hn::SwapAdjacentBlocks(low));
   }
 }
 
-template <class D, class V>
-HWY_INLINE void Permute(D d, const RegisterPermutation& permutation, int registers, V* v) {
-  if (permutation.identity()) return;
-  for (int i = 0; i < registers; ++i) v[i] = Permuted(d, v[i], permutation);
-}
-
-template <class D, class V>
-HWY_INLINE void ExchangeAll(D d, int bit, int position, int registers, V* v) {
+template <int kPosition, class D, class V>
+HWY_INLINE void ExchangeAt(D d, int bit, int registers, V* v) {
   for (int i = 0; i < registers; ++i) {
-    if ((i >> bit & 1) == 0) Exchange(d, position, v[i], v[i | 1 << bit]);
+    if ((i >> bit & 1) == 0) ExchangePair<kPosition>(d, v[i], v[i | 1 << bit]);
   }
 }
 
-// The network over an array of registers. kBits is s where it is known at compile time, so that the
-// registers stay registers; otherwise -1.
-template <int kBits, class D, class V>
-HWY_INLINE void Forward(D d, const BitNetwork& network, V* v) {
-  const int bits = kBits >= 0 ? kBits : network.register_bits;
-  const int registers = 1 << bits;
+template <class D, class V>
+HWY_INLINE void Exchange(D d, int bit, int position, int registers, V* v) {
+  if (position == 5) return ExchangeAt<5>(d, bit, registers, v);
+  if (position == 4) return ExchangeAt<4>(d, bit, registers, v);
+  ExchangeAt<3>(d, bit, registers, v);
+}
+
+// How many registers a tile has, known at compile time so that they stay registers: s exchanged
+// bits and `side` others. -1: asked of the plan.
+template <int kBits, int kSide>
+struct Tile {
+  static constexpr int kRoom =
+      kBits < 0 ? 1 << (kMaxVectorBits + kMaxSideBits) : 1 << (kBits + kSide);
+  static HWY_INLINE int Bits(const RegionPlan& plan) {
+    return kBits < 0 ? plan.network.register_bits : kBits;
+  }
+  static HWY_INLINE int Side(const RegionPlan& plan) { return kBits < 0 ? plan.side_bits : kSide; }
+  static HWY_INLINE int Registers(const RegionPlan& plan) {
+    return kBits < 0 ? 1 << (plan.network.register_bits + plan.side_bits) : kRoom;
+  }
+};
+
+template <class TileShape, class D, class V>
+HWY_INLINE void Forward(D d, const RegionPlan& plan, V* v) {
+  const BitNetwork& network = plan.network;
+  const int bits = TileShape::Bits(plan), side = TileShape::Side(plan);
+  const int registers = TileShape::Registers(plan);
   for (int k = 0; k < bits; ++k) {
     Permute(d, network.permute[k], registers, v);
-    ExchangeAll(d, k, network.exchanged[k], registers, v);
+    Exchange(d, side + k, network.exchanged[k], registers, v);
   }
   Permute(d, network.permute[bits], registers, v);
 }
 
-template <int kBits, class D, class V>
-HWY_INLINE void Backward(D d, const BitNetwork& network, V* v) {
-  const int bits = kBits >= 0 ? kBits : network.register_bits;
-  const int registers = 1 << bits;
+template <class TileShape, class D, class V>
+HWY_INLINE void Backward(D d, const RegionPlan& plan, V* v) {
+  const BitNetwork& network = plan.network;
+  const int bits = TileShape::Bits(plan), side = TileShape::Side(plan);
+  const int registers = TileShape::Registers(plan);
   Permute(d, network.inverse[bits], registers, v);
   for (int k = bits - 1; k >= 0; --k) {
-    ExchangeAll(d, k, network.exchanged[k], registers, v);
+    Exchange(d, side + k, network.exchanged[k], registers, v);
     Permute(d, network.inverse[k], registers, v);
   }
 }
@@ -204,13 +219,10 @@ HWY_NOINLINE void FillAtEdge(const std::uint8_t* row, std::int64_t at, std::int6
   PackRun<kRewrite>(valid > 0 ? row + at : nullptr, valid, bytes, args.padding, to, counting);
 }
 
-constexpr int kMaxRegisters = 1 << kMaxVectorBits;
-
-template <int kBits, Rewrite kRewrite, class D>
+template <class TileShape, Rewrite kRewrite, class D>
 HWY_NOINLINE void PackTilesOf(D d, const PackBlockArgs& args, Counting& total) {
   const RegionPlan& plan = *args.plan;
-  constexpr int kRoom = kBits >= 0 ? 1 << (kBits >= 0 ? kBits : 0) : kMaxRegisters;
-  const int registers = kBits >= 0 ? kRoom : 1 << plan.network.register_bits;
+  const int registers = TileShape::Registers(plan);
   const TilePlace* const loads = plan.loads.data();
   const std::int64_t* const stores = plan.stores.data();
   Counting counting;
@@ -221,7 +233,7 @@ HWY_NOINLINE void PackTilesOf(D d, const PackBlockArgs& args, Counting& total) {
     for (const TilePlace& tile : plan.tiles) {
       const std::uint8_t* const* rows = args.rows + tile.row;
       const std::int64_t at = byte_base + tile.byte;
-      hn::Vec<D> v[kRoom];
+      hn::Vec<D> v[TileShape::kRoom];
       if (HWY_LIKELY(inside)) {
         for (int i = 0; i < registers; ++i) {
           const std::uint8_t* from = rows[loads[i].row] + at + loads[i].byte;
@@ -235,7 +247,7 @@ HWY_NOINLINE void PackTilesOf(D d, const PackBlockArgs& args, Counting& total) {
           v[i] = hn::Load(d, bytes);
         }
       }
-      Forward<kBits>(d, plan.network, v);
+      Forward<TileShape>(d, plan, v);
       std::uint8_t* const to = memory + tile.memory;
       if (args.streaming) {
         for (int i = 0; i < registers; ++i) hn::Stream(v[i], d, to + stores[i]);
@@ -250,11 +262,10 @@ HWY_NOINLINE void PackTilesOf(D d, const PackBlockArgs& args, Counting& total) {
   total.nans += counting.nans;
 }
 
-template <int kBits, class D>
+template <class TileShape, class D>
 HWY_NOINLINE void UnpackTilesOf(D d, const UnpackBlockArgs& args) {
   const RegionPlan& plan = *args.plan;
-  constexpr int kRoom = kBits >= 0 ? 1 << (kBits >= 0 ? kBits : 0) : kMaxRegisters;
-  const int registers = kBits >= 0 ? kRoom : 1 << plan.network.register_bits;
+  const int registers = TileShape::Registers(plan);
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const TilePlace* const loads = plan.loads.data();
   const std::int64_t* const stores = plan.stores.data();
@@ -266,9 +277,9 @@ HWY_NOINLINE void UnpackTilesOf(D d, const UnpackBlockArgs& args) {
       std::uint8_t* const* rows = args.rows + tile.row;
       const std::int64_t at = byte_base + tile.byte;
       const std::uint8_t* const from = memory + tile.memory;
-      hn::Vec<D> v[kRoom];
+      hn::Vec<D> v[TileShape::kRoom];
       for (int i = 0; i < registers; ++i) v[i] = hn::LoadU(d, from + stores[i]);
-      Backward<kBits>(d, plan.network, v);
+      Backward<TileShape>(d, plan, v);
       if (HWY_LIKELY(inside && args.streaming)) {
         for (int i = 0; i < registers; ++i) {
           hn::Stream(v[i], d, rows[loads[i].row] + at + loads[i].byte);
@@ -294,45 +305,66 @@ HWY_NOINLINE void UnpackTilesOf(D d, const UnpackBlockArgs& args) {
   }
 }
 
-// Registers of kBytes, the usual numbers of them known at compile time.
+// Registers of kBytes, the usual numbers of them known at compile time. Cases are numbered
+// s * (kMaxSideBits + 1) + side bits.
 template <int kBytes, Rewrite kRewrite>
 void PackTilesOfWidth(const PackBlockArgs& args, Counting& counting) {
   constexpr hn::CappedTag<std::uint8_t, kBytes> d;
   if constexpr (kBytes == kVectorBytes) {
-    switch (args.plan->network.register_bits) {
+    switch (args.plan->network.register_bits * (kMaxSideBits + 1) + args.plan->side_bits) {
       case 0:
-        return PackTilesOf<0, kRewrite>(d, args, counting);
-      case 1:
-        return PackTilesOf<1, kRewrite>(d, args, counting);
-      case 2:
-        return PackTilesOf<2, kRewrite>(d, args, counting);
+        return PackTilesOf<Tile<0, 0>, kRewrite>(d, args, counting);
       case 3:
-        return PackTilesOf<3, kRewrite>(d, args, counting);
+        return PackTilesOf<Tile<1, 0>, kRewrite>(d, args, counting);
+      case 4:
+        return PackTilesOf<Tile<1, 1>, kRewrite>(d, args, counting);
+      case 5:
+        return PackTilesOf<Tile<1, 2>, kRewrite>(d, args, counting);
+      case 6:
+        return PackTilesOf<Tile<2, 0>, kRewrite>(d, args, counting);
+      case 7:
+        return PackTilesOf<Tile<2, 1>, kRewrite>(d, args, counting);
+      case 8:
+        return PackTilesOf<Tile<2, 2>, kRewrite>(d, args, counting);
+      case 9:
+        return PackTilesOf<Tile<3, 0>, kRewrite>(d, args, counting);
+      case 10:
+        return PackTilesOf<Tile<3, 1>, kRewrite>(d, args, counting);
       default:
         break;
     }
   }
-  PackTilesOf<-1, kRewrite>(d, args, counting);
+  PackTilesOf<Tile<-1, -1>, kRewrite>(d, args, counting);
 }
 
 template <int kBytes>
 void UnpackTilesOfWidth(const UnpackBlockArgs& args) {
   constexpr hn::CappedTag<std::uint8_t, kBytes> d;
   if constexpr (kBytes == kVectorBytes) {
-    switch (args.plan->network.register_bits) {
+    switch (args.plan->network.register_bits * (kMaxSideBits + 1) + args.plan->side_bits) {
       case 0:
-        return UnpackTilesOf<0>(d, args);
-      case 1:
-        return UnpackTilesOf<1>(d, args);
-      case 2:
-        return UnpackTilesOf<2>(d, args);
+        return UnpackTilesOf<Tile<0, 0> >(d, args);
       case 3:
-        return UnpackTilesOf<3>(d, args);
+        return UnpackTilesOf<Tile<1, 0> >(d, args);
+      case 4:
+        return UnpackTilesOf<Tile<1, 1> >(d, args);
+      case 5:
+        return UnpackTilesOf<Tile<1, 2> >(d, args);
+      case 6:
+        return UnpackTilesOf<Tile<2, 0> >(d, args);
+      case 7:
+        return UnpackTilesOf<Tile<2, 1> >(d, args);
+      case 8:
+        return UnpackTilesOf<Tile<2, 2> >(d, args);
+      case 9:
+        return UnpackTilesOf<Tile<3, 0> >(d, args);
+      case 10:
+        return UnpackTilesOf<Tile<3, 1> >(d, args);
       default:
         break;
     }
   }
-  UnpackTilesOf<-1>(d, args);
+  UnpackTilesOf<Tile<-1, -1> >(d, args);
 }
 
 // A plan's registers are no wider than the machine's.

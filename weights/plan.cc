@@ -78,16 +78,33 @@ void Expand(const PlanFactor& factor, std::int64_t count, std::vector<TilePlace>
 }
 
 // Row positions stay in rows here; NumberRows makes indices of them.
-void PlanRegisters(const RegisterBits& bits, std::vector<PlanFactor>* factors, RegionPlan* plan) {
+void PlanRegisters(const RegisterBits& bits, std::int64_t lead_bytes,
+                   std::vector<PlanFactor>* factors, RegionPlan* plan) {
   BitNetworkPlan network = PlanBitNetwork(bits.source, bits.line);
   for (const int i : bits.source) (*factors)[i].in_tile = true;
   for (const int i : bits.line) (*factors)[i].in_tile = true;
   plan->loads = {{}};
   plan->stores = {0};
+  // Lines between the tile's lines in memory join it, so that stores follow each other.
+  const int exchanges = static_cast<int>(network.incoming.size());
+  for (std::int64_t stride = std::int64_t{1} << bits.line.size();
+       exchanges > 0 && exchanges + plan->side_bits < kMaxSideBits + 2; stride *= 2) {
+    const auto next = std::find_if(factors->begin(), factors->end(), [&](const PlanFactor& factor) {
+      return factor.size == 2 && factor.memory == stride && !factor.in_tile &&
+             (lead_bytes == 0 || factor.memory < lead_bytes);
+    });
+    if (next == factors->end() || plan->side_bits == kMaxSideBits) break;
+    next->in_tile = true;
+    ++plan->side_bits;
+    Expand(*next, 2, &plan->loads);
+    for (std::size_t i = 0, n = plan->stores.size(); i < n; ++i) {
+      plan->stores.push_back(plan->stores[i] + stride);
+    }
+  }
   for (std::size_t k = 0; k < network.incoming.size(); ++k) {
     Expand((*factors)[network.incoming[k]], 2, &plan->loads);
     const std::int64_t stride = (*factors)[network.evicted[k]].memory;
-    for (std::size_t i = 0; i < std::size_t{1} << k; ++i) {
+    for (std::size_t i = 0, n = plan->stores.size(); i < n; ++i) {
       plan->stores.push_back(plan->stores[i] + stride);
     }
   }
@@ -172,7 +189,7 @@ RegionPlan PlanRegion(const Region& region, const PlanOptions& options) {
     bits = FindRegisterBits(factors, n, options.lead_bytes);
   }
   if (bits) {
-    PlanRegisters(*bits, &factors, &plan);
+    PlanRegisters(*bits, options.lead_bytes, &factors, &plan);
   } else {
     PlanRun(options.lead_bytes, &factors, &plan);
   }
@@ -197,9 +214,8 @@ RegionPlan PlanRegion(const Region& region, const PlanOptions& options) {
     factor.memory *= count;
     break;
   }
-  std::sort(plan.tiles.begin(), plan.tiles.end(), [](const TilePlace& a, const TilePlace& b) {
-    return std::pair(a.row, a.byte) < std::pair(b.row, b.byte);
-  });
+  std::sort(plan.tiles.begin(), plan.tiles.end(),
+            [](const TilePlace& a, const TilePlace& b) { return a.memory < b.memory; });
 
   const std::int64_t piece = std::max<std::int64_t>(plan.vector_bytes, plan.run_bytes);
   std::int64_t span = 0;

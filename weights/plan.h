@@ -10,11 +10,11 @@
 // is no power of two reaches into a line) a tile is one run of bytes that are neighbours in the row
 // and in memory alike.
 //
-// For gfx942/dense a register is 64 K of a row, and a tile is 4 rows: it becomes 4 lines, one a
-// lane group.
+// For gfx942/dense a register is 64 K of a row. The network works on 4 rows, which become 4 lines,
+// one a lane group; a tile is all 16 rows, so that its 16 lines are 1 KiB without a gap: streaming
+// stores want to follow each other.
 //
-// Tiles that lie together in memory make a block, which is worked through row by row; blocks follow
-// by loops.
+// Tiles that lie together in memory make a block; blocks follow by loops.
 
 #include <cstdint>
 #include <vector>
@@ -23,6 +23,9 @@
 #include "weights/bit_network.h"
 
 namespace lanewise {
+
+// Register bits beside those that the network exchanges, at most.
+inline constexpr int kMaxSideBits = 2;
 
 // A place in a block: which of its rows, how far along the row, how far in memory.
 struct TilePlace {
@@ -37,12 +40,14 @@ struct RegionPlan {
   std::int64_t run_bytes = 0;
   BitNetwork network;
 
-  // The registers of a tile, 2^s or one run: where each is loaded from (row and byte of a
-  // TilePlace, relative to the tile's) and where it is stored.
+  // The registers of a tile, 2^(side_bits + s) or one run: where each is loaded from (row and byte
+  // of a TilePlace, relative to the tile's) and where it is stored. The low side_bits of a
+  // register's number are its own; the network's register bits follow.
+  int side_bits = 0;
   std::vector<TilePlace> loads;
   std::vector<std::int64_t> stores;
 
-  std::vector<TilePlace> tiles;  // of one block, sorted by row, then byte
+  std::vector<TilePlace> tiles;  // of one block, sorted by memory
   std::int64_t block_bytes = 0;
   bool contiguous = false;         // whether the block is one stretch of memory
   std::int64_t byte_end = 0;       // one past the last byte of a row that a block touches
