@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "checkpoint/mapped_file.h"
 #include "checkpoint/quantize.h"
 #include "checkpoint/tensor_set.h"
 #include "formats/formats.h"
@@ -132,6 +133,8 @@ absl::Status DequantizeTensor(const TensorSet& set, const Pair& pair, bool float
     Quantized q = {Tensor<std::uint8_t, 2>(count, row_bytes),
                    Tensor<std::uint8_t, 2>(code_count, row_codes)};
     std::copy_n(elements.data() + first * row_bytes, q.elements.size(), q.elements.data());
+    ReleasePages(set.shards()[pair.weight->shard].file.file_bytes(),
+                 elements.subspan(first * row_bytes, count * row_bytes));
     std::copy_n(codes.data() + first / pair.code_rows * row_codes, q.codes.size(), q.codes.data());
     absl::Status one;
     const auto write = [&](const auto& values) {

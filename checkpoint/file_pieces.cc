@@ -85,7 +85,7 @@ void FilePieces::AddFeed(std::size_t tensor, const OutputTensor& output, bool si
     feed->step = context_.piece_bytes;
   } else if (plan.bytes() > 0) {
     feed->units = plan.packer.leads();
-    const std::int64_t read = LeadRowsOf(plan).rows * plan.agreeing_rows * plan.source_row_bytes;
+    const std::int64_t read = LeadRowsOf(plan.packer).rows * plan.agreeing_rows * plan.source_row_bytes;
     feed->step = std::max<std::int64_t>(
         1, context_.piece_bytes / std::max<std::int64_t>({1, plan.packer.lead_bytes(), read}));
   }
@@ -189,7 +189,7 @@ absl::StatusOr<Commit> FilePieces::Pack(Feed* feed, std::int64_t first, std::int
   const TensorPlan& plan = feed->output->plan;
   const std::int64_t bytes = count * plan.packer.lead_bytes();
   const std::vector<TouchedBytes> touched = TouchedByLeads(plan, first, count);
-  const std::int64_t wanted = count * LeadRowsOf(plan).rows * plan.source_row_bytes;
+  const std::int64_t wanted = count * LeadRowsOf(plan.packer).rows * plan.source_row_bytes;
   for (const TouchedBytes& run : touched) {
     // Rows that lie far apart are better brought one by one.
     if (run.size() <= 2 * wanted) PopulatePages(BytesOf(feed->sources, run));

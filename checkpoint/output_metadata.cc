@@ -40,13 +40,11 @@ std::string DifferentMetadata(const PreparedWriter::About& about, const Prepared
   if (there.target() != about.target) return absl::StrCat("its target is ", there.target());
   if (there.recipe() != about.recipe) return absl::StrCat("its recipe is ", there.recipe());
   const auto& metadata = there.set().shards()[0].file.metadata();
-  std::size_t ours = 0;
   for (const auto& [key, value] : about.more) {
     const auto found = metadata.find(key);
     if (found == metadata.end() || found->second != value) {
       return absl::StrCat("its ", Quoted(key), " is another");
     }
-    ++ours;
   }
   for (const auto& [key, value] : metadata) {
     if (!key.starts_with(kPreparedKeyPrefix) && about.more.count(key) == 0) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "checkpoint/digest.h"
+#include "checkpoint/mapped_file.h"
 #include "checkpoint/text.h"
 
 namespace lanewise {
@@ -166,10 +167,28 @@ const PreparedTensor* PreparedCheckpoint::Describe(std::string_view name) const 
 absl::Status PreparedCheckpoint::Verify(std::string_view name) const {
   const PreparedTensor* const what = Describe(name);
   if (what == nullptr) return absl::NotFoundError(absl::StrCat("no tensor ", Quoted(name)));
-  const std::string digest = DigestHex(set_.Bytes(*set_.Find(name)));
+  // A piece at a time, so that it takes no more memory than that.
+  constexpr int64_t kPiece = 2 * kPageBlockBytes;
+  const TensorSet::Tensor& tensor = *set_.Find(name);
+  const std::span<const uint8_t> file = set_.shards()[tensor.shard].file.file_bytes();
+  const std::span<const uint8_t> bytes = set_.Bytes(tensor);
+  Digest digest;
+  for (int64_t at = 0; at < std::ssize(bytes); at += kPiece) {
+    const auto piece = bytes.subspan(static_cast<size_t>(at),
+                                     static_cast<size_t>(std::min(kPiece, std::ssize(bytes) - at)));
+    PopulatePages(piece);
+    digest.Update(piece);
+    ReleasePages(file, piece);
+  }
+  return CheckDigest(name, digest.Hex());
+}
+
+absl::Status PreparedCheckpoint::CheckDigest(std::string_view name, std::string_view digest) const {
+  const PreparedTensor* const what = Describe(name);
+  if (what == nullptr) return absl::NotFoundError(absl::StrCat("no tensor ", Quoted(name)));
   if (digest == what->xxh3) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat("tensor ", Quoted(name), ": its bytes have digest ",
-                                          digest, ", the file says ", what->xxh3,
+                                          AbslView(digest), ", the file says ", what->xxh3,
                                           ": they were changed after they were written"));
 }
 

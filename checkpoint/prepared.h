@@ -66,6 +66,9 @@ class PreparedCheckpoint {
   // Digests the tensor's stored bytes and compares: DataLoss names the tensor and both digests.
   absl::Status Verify(std::string_view name) const;
 
+  // The same of a digest that the caller found.
+  absl::Status CheckDigest(std::string_view name, std::string_view digest) const;
+
   // The stored tensors; every one has a description.
   const TensorSet& set() const { return set_; }
 

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "checkpoint/mapped_file.h"
 #include "checkpoint/tensor_set.h"
 #include "formats/formats.h"
 #include "reference/gemm/parallel.h"
@@ -171,6 +172,10 @@ absl::Status QuantizeTensor(const TensorSet& set, const TensorSet::Tensor& sourc
         const absl::StatusOr<Tensor<float, 2>> y = DequantizeToFloat(*q, request.options.format);
         if (!y.ok()) return y.status();
         sums->Add(x, *y, *q);
+        const std::span<const std::uint8_t> bytes = set.Bytes(source);
+        const std::int64_t row_bytes = std::ssize(bytes) / shape.rows;
+        ReleasePages(set.shards()[source.shard].file.file_bytes(),
+                     bytes.subspan(first * row_bytes, count * row_bytes));
         absl::Status status = sink(0, first * q->elements.dimension(1), BytesOf(q->elements));
         status.Update(sink(1, first / code_rows * q->codes.dimension(1), BytesOf(q->codes)));
         return status;

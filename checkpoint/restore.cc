@@ -7,7 +7,9 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -16,11 +18,14 @@
 #include "checkpoint/digest.h"
 #include "checkpoint/kept_metadata.h"
 #include "checkpoint/made_directories.h"
+#include "checkpoint/memory_budget.h"
 #include "checkpoint/prepared.h"
 #include "checkpoint/rank_paths.h"
+#include "checkpoint/restore_tensor.h"
 #include "checkpoint/safetensors_index.h"
 #include "checkpoint/safetensors_writer.h"
 #include "checkpoint/text.h"
+#include "weights/parallel.h"
 #include "weights/zero_signs.h"
 
 namespace lanewise {
@@ -68,6 +73,7 @@ class Restorer {
     absl::Status status = OpenRanks();
     if (status.ok()) status = ReadHeaders();
     if (status.ok()) status = PlanAgain();
+    if (status.ok()) status = SetMemory();
     if (status.ok()) status = CreateFiles();
     for (std::size_t i = 0; status.ok() && i < groups_.size(); ++i) status = Restore(groups_[i]);
     if (status.ok()) status = Finish();
@@ -296,70 +302,126 @@ class Restorer {
     return absl::OkStatus();
   }
 
+  // What is left of the memory for pieces in flight.
+  absl::Status SetMemory() {
+    constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+    std::int64_t least = 2 * kPageBlockBytes;
+    const OutputTensor* largest = nullptr;
+    for (const Group& group : groups_) {
+      for (const RankOutput& one : group.outputs) {
+        if (one.output->verbatim) continue;
+        const std::int64_t bytes = LeastRestoreMemory(one.output->plan);
+        if (bytes <= least) continue;
+        least = bytes;
+        largest = one.output;
+      }
+    }
+    const int threads = ThreadCount(request_.threads);
+    const std::int64_t passed = std::min(request_.memory / 16, 32 * kMiB);
+    const std::int64_t held = ResidentBytes() + passed + 8 * kMiB + threads * kMiB;
+    if (request_.memory - held < least) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--memory ", request_.memory, " bytes are too little: ", held,
+          " are taken by the program and the plan, and the smallest piece takes ", least,
+          largest == nullptr ? "" : absl::StrCat(", because of ", largest->tensor.stored.name),
+          "; give at least ", (held + least + kMiB - 1) / kMiB, "M"));
+    }
+    passed_ = std::make_unique<PassedPages>(passed);
+    settings_.threads = threads;
+    settings_.memory = request_.memory - held;
+    settings_.piece_bytes =
+        std::clamp<std::int64_t>(settings_.memory / (16 * threads), 64 << 10, 2 * kMiB);
+    settings_.passed = passed_.get();
+    return absl::OkStatus();
+  }
+
   absl::Status Restore(const Group& group) {
-    std::map<std::string_view, std::vector<std::uint8_t>> room;
+    std::map<std::string_view, MappedSink> room;
     for (const std::string& source : group.sources) {
-      room[source].resize(static_cast<std::size_t>(places_.at(source).bytes));
+      const Place& place = places_.at(source);
+      MappedSink& sink = room[source];
+      const absl::StatusOr<std::span<std::uint8_t>> bytes =
+          files_[place.file].writer->Map(place.tensor, &sink.mapping);
+      if (!bytes.ok()) return bytes.status();
+      sink.bytes = *bytes;
     }
     for (const RankOutput& one : group.outputs) {
-      Sinks sinks;
+      if (request_.cancel != nullptr && *request_.cancel) {
+        return absl::CancelledError("interrupted; nothing was written");
+      }
+      std::vector<MappedSink> sinks;
       for (const std::string& source : one.output->sources) sinks.push_back(room.at(source));
       absl::Status status = RestoreOutput(one, sinks);
       if (!status.ok()) return OfTensor(one.output->tensor.stored.name, status);
     }
-    for (const std::string& source : group.sources) {
-      const Place& place = places_.at(source);
-      absl::Status status = files_[place.file].writer->Write(place.tensor, 0, room.at(source));
-      if (!status.ok()) return status;
-      done_bytes_ += place.bytes;
-      if (progress_) progress_(done_bytes_, total_bytes_);
-    }
+    for (const std::string& source : group.sources) done_bytes_ += places_.at(source).bytes;
+    if (progress_) progress_(done_bytes_, total_bytes_);
     return absl::OkStatus();
   }
 
-  absl::Status RestoreOutput(const RankOutput& one, const Sinks& sinks) {
+  // While a tensor is taken back, another thread digests it: nothing has a name until all is right.
+  absl::Status RestoreOutput(const RankOutput& one, const std::vector<MappedSink>& sinks) {
+    absl::Status digests;
+    std::thread digester([&] {
+      const PreparedCheckpoint& prepared = *one.rank->prepared;
+      const std::string& name = one.output->tensor.stored.name;
+      for (const std::string& each : {name, OriginalName(name), ZeroSignsName(name)}) {
+        if (prepared.set().Find(each) != nullptr) digests.Update(prepared.Verify(each));
+      }
+    });
+    absl::Status status = RestoreStored(one, sinks);
+    digester.join();
+    // Wrong bytes explain whatever else went wrong.
+    return digests.ok() ? status : digests;
+  }
+
+  absl::Status RestoreStored(const RankOutput& one, const std::vector<MappedSink>& sinks) {
     const OutputTensor& output = *one.output;
     const PreparedCheckpoint& prepared = *one.rank->prepared;
     const std::string& name = output.tensor.stored.name;
-    if (absl::Status status = prepared.Verify(name); !status.ok()) return status;
     const auto memory = Stored(prepared, name);
     if (output.verbatim) {
       const int source = output.plan.place == nullptr ? 0 : output.plan.place(0).source;
-      if (memory->size() != sinks[source].size()) {
+      if (memory->bytes.size() != sinks[source].bytes.size()) {
         return absl::DataLossError("its size is not its source's");
       }
-      std::copy(memory->begin(), memory->end(), sinks[source].begin());
+      CopyTensor(*memory, sinks[source], settings_);
       return absl::OkStatus();
     }
     if (const auto original = Stored(prepared, OriginalName(name))) {
-      absl::Status status = prepared.Verify(OriginalName(name));
-      if (!status.ok()) return status;
-      return RestorePlan(SourceRowsOf(output.plan), *original, request_.threads, sinks);
+      return RestoreTensor(SourceRowsOf(output.plan), *original, sinks, settings_);
     }
     dequantized_ = dequantized_ || output.plan.conversion == Conversion::kE4m3ToBf16;
-    absl::Status status = RestorePlan(output.plan, *memory, request_.threads, sinks);
+    absl::Status status = RestoreTensor(output.plan, *memory, sinks, settings_);
     if (!status.ok() || !DiscardsZeroSigns(output.plan)) return status;
     if (const auto signs = Stored(prepared, ZeroSignsName(name))) {
-      if (status = prepared.Verify(ZeroSignsName(name)); !status.ok()) return status;
-      return ApplyZeroSigns(output.plan, *signs, sinks);
+      return RestoreZeroSigns(output.plan, *signs, sinks, settings_);
     }
     report_.lost_zero_signs += prepared.Describe(name)->IntParam(kNegativeZerosParam).value_or(0);
     return absl::OkStatus();
   }
 
-  static std::optional<std::span<const std::uint8_t>> Stored(const PreparedCheckpoint& prepared,
-                                                             std::string_view name) {
+  static std::optional<MappedSource> Stored(const PreparedCheckpoint& prepared,
+                                            std::string_view name) {
     const TensorSet::Tensor* tensor = prepared.set().Find(name);
     if (tensor == nullptr) return std::nullopt;
-    return prepared.set().Bytes(*tensor);
+    return MappedSource{prepared.set().Bytes(*tensor),
+                        prepared.set().shards()[tensor->shard].file.file_bytes()};
   }
 
   absl::Status Finish() {
     report_.exact = true;
+    passed_->Release();
+    std::vector<absl::StatusOr<std::string>> digests(files_.size());
+    ParallelFor(std::ssize(files_), request_.threads,
+                [&](std::int64_t begin, std::int64_t end, int) {
+                  for (std::int64_t f = begin; f < end; ++f) {
+                    digests[f] = DigestOf(static_cast<std::size_t>(f));
+                  }
+                });
     for (std::size_t f = 0; f < files_.size(); ++f) {
-      const absl::StatusOr<std::string> digest = DigestOf(f);
-      if (!digest.ok()) return digest.status();
-      if (*digest == files_[f].digest) continue;
+      if (!digests[f].ok()) return digests[f].status();
+      if (*digests[f] == files_[f].digest) continue;
       report_.exact = false;
       report_.differing.push_back(files_[f].path);
     }
@@ -388,7 +450,7 @@ class Restorer {
     std::vector<std::uint8_t> piece;
     for (std::size_t t = 0; t < writer.tensors().size(); ++t) {
       const std::int64_t bytes = writer.tensors()[t].byte_count();
-      constexpr std::int64_t kPiece = std::int64_t{16} << 20;
+      constexpr std::int64_t kPiece = std::int64_t{1} << 20;
       for (std::int64_t at = 0; at < bytes; at += kPiece) {
         piece.resize(static_cast<std::size_t>(std::min(kPiece, bytes - at)));
         if (absl::Status status = writer.Read(t, at, piece); !status.ok()) return status;
@@ -418,6 +480,9 @@ class Restorer {
   bool in_ranks_ = false;  // whether `in` holds rank-0, rank-1, ...
   MadeDirectories made_;
   std::vector<SourceFile> files_;
+  // After the files: it gives back their pages before they are unmapped.
+  std::unique_ptr<PassedPages> passed_;
+  RestoreSettings settings_;
   std::vector<std::string> header_texts_;
   std::vector<TensorSpec> specs_;
   std::vector<Group> groups_;

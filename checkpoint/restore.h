@@ -3,6 +3,7 @@
 
 // Gives back the checkpoint that a prepared one was made from.
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct RestoreRequest {
   std::string out;  // a file or a directory, as the source was
   bool overwrite = false;
   int threads = 0;
+  std::int64_t memory = kDefaultMemory;       // that the process may hold, all in all
+  const std::atomic<bool>* cancel = nullptr;  // becomes true when the work is to end
 };
 
 struct RestoreReport {
@@ -30,7 +33,8 @@ struct RestoreReport {
 
 // Writes the source files again, under their names and with their headers; nothing appears at `out`
 // unless everything succeeds. Refuses a checkpoint that is not prepared, that lacks what prepare
-// writes for this, or whose tensors do not have the digests they were written with.
+// writes for this, or whose tensors do not have the digests they were written with. A `memory` that
+// is too little for one lead of a tensor is refused with what it takes.
 absl::StatusOr<RestoreReport> RestoreCheckpoint(const RestoreRequest& request,
                                                 const Progress& progress);
 

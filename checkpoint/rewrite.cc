@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checkpoint/made_directories.h"
+#include "checkpoint/mapped_file.h"
 #include "checkpoint/prepared_metadata.h"
 #include "checkpoint/safetensors_index.h"
 #include "checkpoint/safetensors_writer.h"
@@ -18,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Bytes that are copied at a time.
-constexpr std::int64_t kCopyBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kCopyBytes = std::int64_t{8} << 20;
 
 // One output's place: its file, and its number there.
 struct Place {
@@ -124,9 +125,13 @@ class Rewriter {
       const auto size = static_cast<std::int64_t>(bytes.size());
       for (std::int64_t at = 0; status.ok() && at < size; at += kCopyBytes) {
         const auto count = static_cast<std::size_t>(std::min(kCopyBytes, size - at));
-        status = sink(0, at, bytes.subspan(static_cast<std::size_t>(at), count));
+        const auto piece = bytes.subspan(static_cast<std::size_t>(at), count);
+        status = sink(0, at, piece);
+        ReleasePages(set_.shards()[source.shard].file.file_bytes(), piece);
       }
     }
+    // What the work itself has not given back.
+    ReleasePages(set_.shards()[source.shard].file.file_bytes(), set_.Bytes(source));
     if (!status.ok()) return OfTensor(source.name(), status);
     for (std::size_t i = first; i < next_[source.shard]; ++i) {
       done_ += writer.tensors()[i].byte_count();

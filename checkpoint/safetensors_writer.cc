@@ -218,6 +218,26 @@ absl::Status SafetensorsWriter::Write(size_t tensor, int64_t offset,
   return status;
 }
 
+absl::StatusOr<std::span<uint8_t>> SafetensorsWriter::Map(size_t tensor,
+                                                          std::span<uint8_t>* mapping) {
+  State& state = *state_;
+  if (absl::Status status = CheckRange(state.tensors, state.file.path(), tensor, 0, 0);
+      !status.ok()) {
+    return status;
+  }
+  const TensorInfo& info = state.tensors[tensor];
+  const std::lock_guard lock(state.mutex);
+  if (!state.coverage[tensor].Add(0, info.byte_count())) {
+    return absl::AlreadyExistsError(absl::StrCat(state.file.path(), ": tensor ", Quoted(info.name),
+                                                 ": bytes of it were written before"));
+  }
+  const absl::StatusOr<std::span<uint8_t>> file = state.file.Map();
+  if (!file.ok()) return file.status();
+  if (mapping != nullptr) *mapping = *file;
+  return file->subspan(static_cast<size_t>(state.data_begin + info.begin),
+                       static_cast<size_t>(info.byte_count()));
+}
+
 absl::Status SafetensorsWriter::Read(size_t tensor, int64_t offset,
                                      std::span<uint8_t> bytes) const {
   const State& state = *state_;

@@ -64,6 +64,10 @@ class SafetensorsWriter {
   // a failure of the disk every later call fails as well.
   absl::Status Write(size_t tensor, int64_t offset, std::span<const uint8_t> bytes);
 
+  // The bytes of a tensor as memory to write to, until Finish, instead of Write: it counts as written,
+  // whatever is put there. `mapping`, if not null, becomes the memory of the whole file.
+  absl::StatusOr<std::span<uint8_t>> Map(size_t tensor, std::span<uint8_t>* mapping = nullptr);
+
   // Reads back bytes that were written.
   absl::Status Read(size_t tensor, int64_t offset, std::span<uint8_t> bytes) const;
 

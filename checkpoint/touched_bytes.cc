@@ -25,24 +25,6 @@ bool IsBf16(Conversion conversion) {
 
 }  // namespace
 
-LeadRows LeadRowsOf(const TensorPlan& plan) {
-  const std::int64_t leads = plan.packer.leads();
-  if (leads == 0 || plan.bytes() == 0) return {true, 0};
-  LeadRows lead = {plan.rows() % leads == 0, plan.rows() / leads};
-  const BoundLayout& layout = plan.packer.layout();
-  // Leads are alike but for where they begin, so the second tells of all.
-  for (const std::int64_t i : {std::int64_t{0}, std::min<std::int64_t>(1, leads - 1)}) {
-    if (lead.rows * layout.extent(1) != plan.packer.lead_bytes()) lead.contiguous = false;
-    for (const std::int64_t row : {i * lead.rows, (i + 1) * lead.rows - 1}) {
-      const std::int64_t coordinate[] = {row, 0};
-      if (!lead.contiguous || layout.Offset(coordinate) / plan.packer.lead_bytes() != i) {
-        lead.contiguous = false;
-      }
-    }
-  }
-  return lead;
-}
-
 std::vector<TouchedBytes> TouchedByRows(const TensorPlan& plan, std::int64_t begin,
                                         std::int64_t end) {
   std::vector<TouchedBytes> touched;
@@ -65,7 +47,7 @@ std::vector<TouchedBytes> TouchedByRows(const TensorPlan& plan, std::int64_t beg
 
 std::vector<TouchedBytes> TouchedByLeads(const TensorPlan& plan, std::int64_t first,
                                          std::int64_t count) {
-  const LeadRows lead = LeadRowsOf(plan);
+  const LeadRows lead = LeadRowsOf(plan.packer);
   if (!lead.contiguous) return TouchedByRows(plan, 0, plan.rows());
   return TouchedByRows(plan, first * lead.rows, (first + count) * lead.rows);
 }

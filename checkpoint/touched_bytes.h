@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "weights/lead_rows.h"
 #include "weights/tensor_plan.h"
 
 namespace lanewise {
@@ -20,15 +21,6 @@ struct TouchedBytes {
 
   std::int64_t size() const { return end - begin; }
 };
-
-// Leads of a plan and the logical rows behind them.
-struct LeadRows {
-  // Whether lead i is exactly the rows i * rows .. (i + 1) * rows - 1. Of other layouts a lead
-  // takes rows from anywhere.
-  bool contiguous = false;
-  std::int64_t rows = 0;  // of one lead
-};
-LeadRows LeadRowsOf(const TensorPlan& plan);
 
 // One run for each source that rows [begin, end) touch, from the first such byte to the last, their
 // scale codes included. Places must lie within their sources.

@@ -19,7 +19,7 @@ TensorPlan PlanOf(const Layout& layout, std::int64_t rows, std::int64_t bytes) {
 
 // Whether every byte of every lead is of the rows that LeadRowsOf says.
 bool LeadsAreTheirRows(const TensorPlan& plan) {
-  const std::int64_t rows = LeadRowsOf(plan).rows;
+  const std::int64_t rows = LeadRowsOf(plan.packer).rows;
   const BoundLayout& layout = plan.packer.layout();
   for (std::int64_t offset = 0; offset < layout.units(); ++offset) {
     std::int64_t coordinate[2];
@@ -37,17 +37,17 @@ TEST(LeadRowsTest, TilesAreLeads) {
                               PlanOf(CatalogueLayout("gfx942/fp4_tile_major"), 64, 2080),
                               PlanOf(CatalogueLayout("aiter/shuffle_weight_16x16"), 64, 2048)};
   for (const TensorPlan& plan : plans) {
-    EXPECT_TRUE(LeadRowsOf(plan).contiguous) << plan.layout.tag;
+    EXPECT_TRUE(LeadRowsOf(plan.packer).contiguous) << plan.layout.tag;
     EXPECT_TRUE(LeadsAreTheirRows(plan)) << plan.layout.tag;
-    EXPECT_EQ(LeadRowsOf(plan).rows * plan.packer.leads(), plan.rows()) << plan.layout.tag;
+    EXPECT_EQ(LeadRowsOf(plan.packer).rows * plan.packer.leads(), plan.rows()) << plan.layout.tag;
   }
-  EXPECT_TRUE(LeadRowsOf(PlanOf(CatalogueLayout("plain"), 0, 40)).contiguous);
+  EXPECT_TRUE(LeadRowsOf(PlanOf(CatalogueLayout("plain"), 0, 40).packer).contiguous);
 }
 
 TEST(LeadRowsTest, ALeadOfInterleavedHeadsTakesRowsFromAll) {
   const TensorPlan plan =
       PlanOf(CatalogueLayout("flashmla/q_fused").WithParameter("chunks", 4), 3 * 4 * 16, 4096);
-  EXPECT_FALSE(LeadRowsOf(plan).contiguous);
+  EXPECT_FALSE(LeadRowsOf(plan.packer).contiguous);
   EXPECT_FALSE(LeadsAreTheirRows(plan));
   const std::vector<TouchedBytes> touched = TouchedByLeads(plan, 1, 1);
   ASSERT_EQ(touched.size(), 1u);

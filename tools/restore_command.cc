@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -13,11 +14,12 @@ struct Options {
   std::string in, out;
   bool overwrite = false, json = false;
   int threads = 0;
+  std::int64_t memory = kDefaultMemory;
 };
 
 absl::Status Restore(const Options& options, JsonReport* json) {
   const RestoreRequest request = {UserPath(options.in), UserPath(options.out), options.overwrite,
-                                  options.threads};
+                                  options.threads,      options.memory,        Interrupted()};
   const absl::StatusOr<RestoreReport> report = RestoreCheckpoint(request, ProgressBar("restore"));
   if (!report.ok()) return report.status();
   if (json->wanted()) {
@@ -56,6 +58,7 @@ Action AddRestore(CLI::App& app) {
       ->required();
   app.add_option("OUT", options->out, "A file or a directory, as the source was")->required();
   app.add_flag("--overwrite", options->overwrite, "Replace files that are at OUT already");
+  AddMemory(app, &options->memory);
   app.add_option("--threads", options->threads, "Threads; 0, the default, takes all processors")
       ->check(CLI::NonNegativeNumber);
   AddJson(app, &options->json);

@@ -16,6 +16,7 @@
 #include "weights/bf16_rows.h"
 #include "weights/block_kernels.h"
 #include "weights/code_rows.h"
+#include "weights/lead_rows.h"
 #include "weights/parallel.h"
 
 namespace lanewise {
@@ -515,6 +516,48 @@ absl::Status RestorePlan(const TensorPlan& plan, std::span<const std::uint8_t> m
                   }
                 }
                 if (streaming) StreamFence();
+              });
+  return fault.status();
+}
+
+absl::Status RestorePlanLeads(const TensorPlan& plan, std::span<const std::uint8_t> memory,
+                              std::int64_t first, std::int64_t count, int threads,
+                              const Sinks& sinks) {
+  if (first == 0) {
+    if (absl::Status status = CheckPlaces(plan, sinks); !status.ok()) return status;
+  }
+  if (!IsComputed(plan.conversion) && plan.agreeing_rows == 1) {
+    const RowSink sink = {[&](std::int64_t row) -> std::uint8_t* {
+                            const RowPlace place = plan.place(row);
+                            return place.IsPadding() ? nullptr : At(sinks, place);
+                          },
+                          plan.row_bytes};
+    return plan.packer.UnpackLeads(memory, first, count, sink, threads);
+  }
+  // What is not done byte by byte is undone from a buffer: rows differ in width from their places,
+  // and several may share one.
+  const LeadRows lead = LeadRowsOf(plan.packer);
+  if (!lead.contiguous && count != plan.packer.leads()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "leads ", first, " .. ", first + count, " of ", plan.packer.leads(),
+        ": rows of this layout are spread over all leads, which must be restored together"));
+  }
+  const std::int64_t row_begin = lead.contiguous ? first * lead.rows : 0;
+  const std::int64_t row_end = lead.contiguous ? (first + count) * lead.rows : plan.rows();
+  const std::int64_t row_bytes = plan.packer.layout().extent(1);
+  std::vector<std::uint8_t> rows((row_end - row_begin) * row_bytes);
+  const RowSink sink = {
+      [&](std::int64_t row) { return rows.data() + (row - row_begin) * row_bytes; }, row_bytes};
+  absl::Status status = plan.packer.UnpackLeads(memory, first, count, sink, threads);
+  if (!status.ok()) return status;
+  FirstFault fault;
+  // Only rows of bf16 are sure to have places of their own.
+  ParallelFor(row_end - row_begin, IsFromBf16(plan.conversion) ? threads : 1,
+              [&](std::int64_t begin, std::int64_t end, int) {
+                for (std::int64_t row = row_begin + begin; row < row_begin + end; ++row) {
+                  if (plan.place(row).IsPadding()) continue;
+                  RestoreRow(plan, rows.data() + (row - row_begin) * row_bytes, row, sinks, &fault);
+                }
               });
   return fault.status();
 }

@@ -111,6 +111,14 @@ absl::StatusOr<RewriteCounts> RunPlan(const TensorPlan& plan, const Sources& sou
 absl::Status RestorePlan(const TensorPlan& plan, std::span<const std::uint8_t> memory, int threads,
                          const Sinks& sinks);
 
+// The same of leads [first, first + count) in `memory`; of all leads where they are not contiguous
+// rows (lead_rows.h) and the conversion is not byte by byte. Checks the places where `first` is 0.
+// Parts of one plan may be restored at the same time unless its rows share places, as repeated
+// codes do.
+absl::Status RestorePlanLeads(const TensorPlan& plan, std::span<const std::uint8_t> memory,
+                              std::int64_t first, std::int64_t count, int threads,
+                              const Sinks& sinks);
+
 // A plan for `layout` bound to (rows, row_bytes padded to what the caller chose as
 // memory_row_bytes). InvalidArgument where the layout does not fit.
 absl::StatusOr<TensorPlan> MakePlan(const Layout& layout, std::int64_t rows,

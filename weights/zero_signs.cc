@@ -77,26 +77,34 @@ std::int64_t CountZeros(const TensorPlan& plan, const Sources& sources, std::int
   return count;
 }
 
-absl::Status ApplyZeroSigns(const TensorPlan& plan, std::span<const std::uint8_t> bits,
-                            const Sinks& sinks) {
-  std::int64_t count = 0;
+std::int64_t ApplyZeroSignsToRows(const TensorPlan& plan, std::span<const std::uint8_t> bits,
+                                  std::int64_t first, std::int64_t begin, std::int64_t end,
+                                  const Sinks& sinks) {
+  std::int64_t bit = first;
   const std::int64_t room = 8 * std::ssize(bits);
-  VisitAllZeros(plan, sinks, [&](std::uint8_t* byte, int sign) {
-    if (count < room && (bits[count / 8] >> (count % 8) & 1) != 0) {
+  VisitZerosOfRows(plan, sinks, begin, end, [&](std::uint8_t* byte, int sign) {
+    if (bit < room && (bits[bit / 8] >> (bit % 8) & 1) != 0) {
       *byte |= static_cast<std::uint8_t>(sign);
     }
-    ++count;
+    ++bit;
   });
+  return bit - first;
+}
+
+absl::Status CheckZeroSigns(std::span<const std::uint8_t> bits, std::int64_t zeros) {
   bool unused_set = false;
-  for (std::int64_t i = count; i < room; ++i) {
+  for (std::int64_t i = zeros; i < 8 * std::ssize(bits); ++i) {
     unused_set = unused_set || (bits[i / 8] >> (i % 8) & 1) != 0;
   }
-  if ((count + 7) / 8 != std::ssize(bits) || unused_set) {
-    return absl::InvalidArgumentError(absl::StrCat("the weight has ", count, " zeros, and ",
-                                                   bits.size(),
-                                                   " bytes of their signs do not fit them"));
-  }
-  return absl::OkStatus();
+  if ((zeros + 7) / 8 == std::ssize(bits) && !unused_set) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the weight has ", zeros, " zeros, and ",
+                                                 bits.size(),
+                                                 " bytes of their signs do not fit them"));
+}
+
+absl::Status ApplyZeroSigns(const TensorPlan& plan, std::span<const std::uint8_t> bits,
+                            const Sinks& sinks) {
+  return CheckZeroSigns(bits, ApplyZeroSignsToRows(plan, bits, 0, 0, plan.rows(), sinks));
 }
 
 }  // namespace lanewise

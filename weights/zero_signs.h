@@ -37,6 +37,15 @@ ZeroSignBits ZeroSignsOfRows(const TensorPlan& plan, const Sources& sources, std
 std::int64_t CountZeros(const TensorPlan& plan, const Sources& sources, std::int64_t begin,
                         std::int64_t end);
 
+// Puts the signs of rows [begin, end) back, their first bit being bit `first`. Returns how many
+// zeros there were. Bits past the end count as 0.
+std::int64_t ApplyZeroSignsToRows(const TensorPlan& plan, std::span<const std::uint8_t> bits,
+                                  std::int64_t first, std::int64_t begin, std::int64_t end,
+                                  const Sinks& sinks);
+// Whether `zeros` signs are what `bits` holds, its last byte's unused bits being 0: InvalidArgument
+// if not.
+absl::Status CheckZeroSigns(std::span<const std::uint8_t> bits, std::int64_t zeros);
+
 // Puts the signs back into restored sources. InvalidArgument where the number of zeros is not the
 // number of bits (up to the last byte's unused ones, which must be 0).
 absl::Status ApplyZeroSigns(const TensorPlan& plan, std::span<const std::uint8_t> bits,

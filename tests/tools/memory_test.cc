@@ -8,6 +8,7 @@
 #include "checkpoint/test_files.h"
 #include "gtest/gtest.h"
 #include "tests/tools/command.h"
+#include "tools/demo/checkpoint_maker.h"
 
 namespace lanewise {
 namespace {
@@ -72,6 +73,14 @@ TEST_P(PeakTest, StaysBelow) {
   ASSERT_EQ(ran.status, 0) << Text(ran);
   EXPECT_LT(ran.peak_bytes, 40 * kMiB) << Text(ran);
   EXPECT_GT(ran.peak_bytes, kMiB);
+  const Ran verified = RunLanewise({"verify", out_});
+  ASSERT_EQ(verified.status, 0) << Text(verified);
+  EXPECT_LT(verified.peak_bytes, 40 * kMiB) << Text(verified);
+  const std::string back = directory_.File("back.safetensors");
+  const Ran restored = RunLanewise({"restore", out_, back, "--memory", "40M"});
+  ASSERT_EQ(restored.status, 0) << Text(restored);
+  EXPECT_NE(restored.out.find("byte for byte"), std::string::npos) << Text(restored);
+  EXPECT_LT(restored.peak_bytes, 40 * kMiB) << Text(restored);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PeakTest,
@@ -87,6 +96,37 @@ TEST_F(MemoryTest, TooLittleIsRefusedWithWhatItTakes) {
     EXPECT_NE(ran.err.find(word), std::string::npos) << Text(ran);
   }
   EXPECT_FALSE(std::filesystem::exists(out_));
+}
+
+// Random weights that take many pieces with little memory and few with much: the same bytes.
+TEST_F(MemoryTest, PiecesDoNotShow) {
+  tools::CheckpointMaker maker(31);
+  for (const char* expert : {"0", "1"}) {
+    const std::string prefix = "layers.0.ffn.experts." + std::string(expert) + ".";
+    for (const char* w : {"w1", "w2", "w3"}) {
+      const std::int64_t n = w[1] == '2' ? 2048 : 1216, k = w[1] == '2' ? 1216 : 2048;
+      maker.AddE2m1(prefix + w + ".weight", DType::kI8, {n, k / 2});
+      maker.AddCodes(prefix + w + ".scale", DType::kF8E8m0, {n, k / 32});
+    }
+  }
+  maker.AddE4m3("layers.0.attn.wq_a.weight", 1024, 2080);
+  maker.AddCodes("layers.0.attn.wq_a.scale", DType::kF8E8m0, {32, 65});
+  maker.AddBf16("embed.weight", {1000, 1024});
+  ASSERT_TRUE(maker.Write(in_).ok());
+  for (const char* target : {"gfx942", "gfx950"}) {
+    const std::string other = directory_.File("other.safetensors");
+    const Ran little = RunLanewise(
+        {"prepare", in_, out_, "--target", target, "--lossless", "--overwrite", "--memory", "40M"});
+    ASSERT_EQ(little.status, 0) << Text(little);
+    const Ran much = RunLanewise({"prepare", in_, other, "--target", target, "--lossless",
+                                  "--overwrite", "--memory", "4G", "--threads", "1"});
+    ASSERT_EQ(much.status, 0) << Text(much);
+    EXPECT_TRUE(ReadAll(out_) == ReadAll(other)) << target;
+    const std::string back = directory_.File("back.safetensors");
+    const Ran restored = RunLanewise({"restore", out_, back, "--overwrite", "--memory", "40M"});
+    ASSERT_EQ(restored.status, 0) << Text(restored);
+    EXPECT_TRUE(ReadAll(back) == ReadAll(in_)) << target << "\n" << Text(restored);
+  }
 }
 
 TEST_F(MemoryTest, WrongSizesAreWrongUsage) {

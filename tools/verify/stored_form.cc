@@ -110,25 +110,31 @@ absl::StatusOr<std::int64_t> ExpectedBytes(const PreparedTensor& what) {
   return absl::InvalidArgumentError("a layout that is not known");
 }
 
+absl::Status Refused(std::string_view name, const PreparedTensor& what, const std::string& why) {
+  return absl::InvalidArgumentError(absl::StrCat(AbslView(name), " (", what.layout, "): ", why));
+}
+
 }  // namespace
 
-absl::Status CheckStoredForm(std::string_view name, const PreparedTensor& what,
-                             std::span<const std::uint8_t> bytes) {
-  const auto refuse = [&](const std::string& why) {
-    return absl::InvalidArgumentError(absl::StrCat(AbslView(name), " (", what.layout, "): ", why));
-  };
+absl::Status CheckStoredSize(std::string_view name, const PreparedTensor& what,
+                             std::int64_t bytes) {
   const absl::StatusOr<std::int64_t> expected = ExpectedBytes(what);
-  if (!expected.ok()) return refuse(std::string(expected.status().message()));
-  if (*expected != std::ssize(bytes)) {
-    return refuse(absl::StrCat(bytes.size(), " bytes, expected ", *expected,
-                               " by its logical shape and parameters"));
-  }
+  if (!expected.ok()) return Refused(name, what, std::string(expected.status().message()));
+  if (*expected == bytes) return absl::OkStatus();
+  return Refused(
+      name, what,
+      absl::StrCat(bytes, " bytes, expected ", *expected, " by its logical shape and parameters"));
+}
+
+absl::Status CheckStoredBytes(std::string_view name, const PreparedTensor& what,
+                              std::int64_t offset, std::span<const std::uint8_t> piece) {
   for (const Rule& rule : kRules) {
     if (rule.layout != what.layout) continue;
-    const auto wrong = std::find_if(bytes.begin(), bytes.end(), rule.is_wrong);
-    if (wrong == bytes.end()) continue;
-    return refuse(
-        absl::StrFormat("byte %d is 0x%02X: %s", wrong - bytes.begin(), *wrong, rule.why));
+    const auto wrong = std::find_if(piece.begin(), piece.end(), rule.is_wrong);
+    if (wrong == piece.end()) continue;
+    return Refused(name, what,
+                   absl::StrFormat("byte %d is 0x%02X: %s", offset + (wrong - piece.begin()),
+                                   *wrong, rule.why));
   }
   return absl::OkStatus();
 }

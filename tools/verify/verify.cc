@@ -1,12 +1,18 @@
 #include "tools/verify/verify.h"
 
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "checkpoint/digest.h"
 #include "checkpoint/kept_metadata.h"
+#include "checkpoint/mapped_file.h"
 #include "checkpoint/prepared.h"
 #include "checkpoint/rank_paths.h"
 #include "tools/verify/against_source.h"
@@ -18,6 +24,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Bytes that are looked at, and in memory, at a time.
+constexpr std::int64_t kPieceBytes = 2 * kPageBlockBytes;
+
+// A tensor's digest and its form, in one pass.
+absl::Status CheckTensor(const PreparedCheckpoint& prepared, const TensorSet::Tensor& tensor,
+                         const std::function<void(std::int64_t)>& passed) {
+  const PreparedTensor& what = *prepared.Describe(tensor.name());
+  const std::span<const std::uint8_t> file =
+      prepared.set().shards()[tensor.shard].file.file_bytes();
+  const std::span<const std::uint8_t> bytes = prepared.set().Bytes(tensor);
+  absl::Status form = CheckStoredSize(tensor.name(), what, std::ssize(bytes));
+  Digest digest;
+  for (std::int64_t at = 0; at < std::ssize(bytes); at += kPieceBytes) {
+    const std::span<const std::uint8_t> piece =
+        bytes.subspan(at, std::min(kPieceBytes, std::ssize(bytes) - at));
+    PopulatePages(piece);
+    digest.Update(piece);
+    if (form.ok()) form = CheckStoredBytes(tensor.name(), what, at, piece);
+    ReleasePages(file, piece);
+    passed(std::ssize(piece));
+  }
+  const absl::Status status = prepared.CheckDigest(tensor.name(), digest.Hex());
+  return status.ok() ? form : status;
+}
+
 // What the file says of itself.
 void VerifyAlone(const PreparedCheckpoint& prepared, int threads, const Progress& progress,
                  VerifyReport* report) {
@@ -25,20 +56,19 @@ void VerifyAlone(const PreparedCheckpoint& prepared, int threads, const Progress
   std::vector<std::string> problems(tensors.size());
   std::mutex mutex;
   std::int64_t done = 0;
-  const auto check = [&](std::size_t i) {
-    const TensorSet::Tensor& tensor = tensors[i];
-    absl::Status status = prepared.Verify(tensor.name());
-    if (status.ok()) {
-      status = CheckStoredForm(tensor.name(), *prepared.Describe(tensor.name()),
-                               prepared.set().Bytes(tensor));
-    }
-    if (!status.ok()) problems[i] = std::string(status.message());
+  const auto passed = [&](std::int64_t bytes) {
     const std::lock_guard<std::mutex> lock(mutex);
-    done += tensor.info->byte_count();
+    done += bytes;
     if (progress) progress(done, prepared.set().total_bytes());
   };
-  ParallelFor(std::ssize(tensors), threads, [&](std::int64_t begin, std::int64_t end, int) {
-    for (std::int64_t i = begin; i < end; ++i) check(static_cast<std::size_t>(i));
+  // Each thread takes the next tensor: their sizes differ much.
+  std::atomic<std::size_t> next = 0;
+  const int workers = ThreadCount(threads);
+  ParallelFor(workers, workers, [&](std::int64_t, std::int64_t, int) {
+    for (std::size_t i = next++; i < tensors.size(); i = next++) {
+      const absl::Status status = CheckTensor(prepared, tensors[i], passed);
+      if (!status.ok()) problems[i] = std::string(status.message());
+    }
   });
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (!problems[i].empty()) {
