@@ -162,7 +162,8 @@ std::string Markdown(const Report& report) {
           continue;
         }
         target = row->target;
-        absl::StrAppendFormat(&cells, row->BelowTarget() ? " *%.2f* |" : " %.2f |", row->ratio);
+        const char* const mark = row->BelowTarget() ? "*" : "";
+        absl::StrAppendFormat(&cells, " %s%.2f%s |", mark, row->ratio, mark);
       }
     }
     absl::StrAppendFormat(&text, "| %s | %.2f |%s\n", name, target, cells);
