@@ -556,7 +556,8 @@ absl::Status RestorePlanLeads(const TensorPlan& plan, std::span<const std::uint8
               [&](std::int64_t begin, std::int64_t end, int) {
                 for (std::int64_t row = row_begin + begin; row < row_begin + end; ++row) {
                   if (plan.place(row).IsPadding()) continue;
-                  RestoreRow(plan, rows.data() + (row - row_begin) * row_bytes, row, sinks, &fault);
+                  RestoreRow(plan, rows.data() + (row - row_begin) * row_bytes, row,
+                             /*streaming=*/false, sinks, &fault);
                 }
               });
   return fault.status();
