@@ -47,6 +47,12 @@ class Kernel {
     return LaunchPacked(shape, stream, {Pack(args)...});
   }
 
+  // The same with the arguments' bytes, for callers that learn their types at run time.
+  absl::Status LaunchBytes(const LaunchShape& shape, const Stream& stream,
+                           std::vector<std::vector<uint8_t>> arguments) const {
+    return LaunchPacked(shape, stream, std::move(arguments));
+  }
+
   const std::string& name() const { return name_; }
 
  private:

@@ -3,11 +3,19 @@
 //
 //   ./bazelw run //tests/differential:check -- --case 'host/pack/gfx942/dense.A=16,...' --seed 7
 //   ./bazelw run //tests/differential:check -- --operation gfx942/dense --backend host
+//   ./bazelw run //tests/differential:check -- --operation dequantize/e4m3fn_to_f32 --kernel
+//   my.json
 //   ./bazelw run //tests/differential:check -- --list
+//
+// Paths are relative to where the command is given.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
@@ -17,6 +25,7 @@
 #include "base/text.h"
 #include "tests/differential/backend.h"
 #include "tests/differential/operation.h"
+#include "tests/differential/own_kernel.h"
 #include "tests/differential/run.h"
 #include "tests/differential/shape.h"
 
@@ -24,7 +33,7 @@ namespace lanewise::differential {
 namespace {
 
 struct Options {
-  std::string operation, backend, shapes, one_case;
+  std::string operation, backend, shapes, one_case, kernel;
   std::uint64_t seed = 1;
   int most_failures = 3;
   bool list = false;
@@ -75,21 +84,42 @@ absl::StatusOr<int> Check(Options options) {
   if (!options.one_case.empty()) {
     if (absl::Status status = ReadCase(options); !status.ok()) return status;
   }
+  std::optional<OwnKernel> own;
+  if (!options.kernel.empty()) {
+    absl::StatusOr<OwnKernel> read =
+        ReadOwnKernel(options.kernel, options.operation, options.backend == kGpu);
+    if (!read.ok()) return read.status();
+    own.emplace(*std::move(read));
+    options.backend = own->backend;
+    options.operation = own->operation->name;
+  }
   const absl::StatusOr<const Operation*> operation = Find(options.operation);
   if (!operation.ok()) return operation.status();
   const absl::StatusOr<Backend> backend =
       OpenBackend(options.backend.empty() ? kHost : options.backend);
   if (!backend.ok()) return backend.status();
-  const std::optional<Implementation> implementation = ImplementationOf(**operation, *backend);
+  std::optional<Implementation> implementation =
+      ImplementationOf(own ? *own->operation : **operation, *backend);
   if (!implementation) {
     return absl::NotFoundError(
         absl::StrCat(options.operation, " has no implementation for ", backend->name));
   }
+  if (own) implementation->can_refuse = own->backend == kHost;
+  if (own) implementation->repeat = absl::StrCat(" --kernel ", options.kernel);
   absl::StatusOr<std::vector<Shape>> shapes = std::vector<Shape>();
   if (options.one_case.empty()) {
     shapes =
         ParseShapes(options.shapes.empty() ? implementation->operation->shapes : options.shapes,
                     implementation->operation->dimensions, options.seed);
+    if (shapes.ok() && own) {
+      shapes->erase(std::remove_if(shapes->begin(), shapes->end(),
+                                   [&](const Shape& shape) { return !own->Matches(shape); }),
+                    shapes->end());
+      if (shapes->empty()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(options.kernel, ": field 'where': no shape has these values"));
+      }
+    }
   } else {
     const absl::StatusOr<Shape> shape =
         ParseShape(options.shapes, implementation->operation->dimensions);
@@ -121,6 +151,8 @@ int Main(int argc, char** argv) {
                  "host, emulator_gfx942, emulator_gfx950 or gpu (host)");
   app.add_option("--shapes", options.shapes, "shapes in place of the operation's own");
   app.add_option("--case", options.one_case, "one case: backend/operation.shape");
+  app.add_option("--kernel", options.kernel,
+                 "a JSON file of your own kernel (tests/differential/own_kernel.h)");
   app.add_option("--seed", options.seed, "of shapes and data (1)");
   app.add_option("--most-failures", options.most_failures, "after which to stop (3)");
   app.add_flag("--list", options.list, "list operations, dimensions and arguments");
@@ -128,6 +160,11 @@ int Main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
+  }
+  // bazel run starts elsewhere than where the command was given.
+  const char* const directory = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (directory != nullptr && !options.kernel.empty() && options.kernel[0] != '/') {
+    options.kernel = absl::StrCat(directory, "/", options.kernel);
   }
   if (options.list) {
     List();

@@ -37,13 +37,19 @@ float Largest(std::string_view format) {
 class Filler {
  public:
   Filler(Data data, const Operand& operand, std::mt19937_64& random)
-      : data_(data), operand_(operand), argument_(*operand.argument), random_(random) {}
+      : data_(data),
+        operand_(operand),
+        argument_(*operand.argument),
+        random_(random),
+        bits_(FormatBits(argument_.format)),
+        codes_(Codes(argument_.format)),
+        is_scale_(IsScale(argument_)),
+        numbers_(HasNumbers(argument_.format)) {}
 
   void Run() {
     const std::int64_t columns = operand_.extents.empty() ? 1 : operand_.extents.back();
     for (std::int64_t i = 0; i < operand_.elements; ++i) {
-      SetCode(argument_.format, operand_.data, i,
-              IsScale(argument_) ? Scale(i) : Element(i, columns));
+      SetBits(bits_, operand_.data, i, is_scale_ ? Scale(i) : Element(i, columns));
     }
     if (data_ == Data::kCancellation && HasNumbers(argument_.format)) Cancel(columns);
   }
@@ -86,11 +92,10 @@ class Filler {
   }
 
   std::uint32_t Any() {
-    const std::uint32_t codes = Codes(argument_.format);
+    const std::uint32_t codes = codes_;
     std::uint32_t code = static_cast<std::uint32_t>(random_());
     if (codes != 0) code %= codes;
-    while (!argument_.allow_nan && HasNumbers(argument_.format) &&
-           !std::isfinite(CodeValue(argument_.format, code))) {
+    while (!argument_.allow_nan && numbers_ && !std::isfinite(CodeValue(argument_.format, code))) {
       code = static_cast<std::uint32_t>(random_());
       if (codes != 0) code %= codes;
     }
@@ -106,8 +111,8 @@ class Filler {
 
   std::uint32_t Element(std::int64_t i, std::int64_t columns) {
     const std::string& format = argument_.format;
-    const bool numbers = HasNumbers(format);
-    const std::uint32_t codes = Codes(format);
+    const bool numbers = numbers_;
+    const std::uint32_t codes = codes_;
     if (data_ == Data::kRandomBits) return Any();
     if (data_ == Data::kAllCodes || data_ == Data::kIota || !numbers) {
       if (!numbers && data_ != Data::kAllCodes && data_ != Data::kIota) return Any();
@@ -165,9 +170,9 @@ class Filler {
     for (std::int64_t i = 0; i < operand_.elements; ++i) {
       const std::int64_t column = i % columns;
       if (columns < 2 || column < (columns + 1) / 2) continue;
-      std::uint32_t code = GetCode(argument_.format, operand_.data, i - (columns + 1) / 2);
+      std::uint32_t code = GetBits(bits_, operand_.data, i - (columns + 1) / 2);
       if (negate && column != columns - 1 && CodeValue(argument_.format, code) != 0) code ^= top;
-      SetCode(argument_.format, operand_.data, i, code);
+      SetBits(bits_, operand_.data, i, code);
     }
   }
 
@@ -175,14 +180,18 @@ class Filler {
   const Operand& operand_;
   const Argument& argument_;
   std::mt19937_64& random_;
+  const int bits_;
+  const std::uint32_t codes_;
+  const bool is_scale_;
+  const bool numbers_;
   std::normal_distribution<float> normal_;
 };
 
 }  // namespace
 
-std::uint32_t GetCode(std::string_view format, const void* data, std::int64_t index) {
+std::uint32_t GetBits(int bits, const void* data, std::int64_t index) {
   const auto* const bytes = static_cast<const std::uint8_t*>(data);
-  switch (FormatBits(format)) {
+  switch (bits) {
     case 4:
       return bytes[index / 2] >> (index % 2 * 4) & 0xF;
     case 8:
@@ -200,9 +209,9 @@ std::uint32_t GetCode(std::string_view format, const void* data, std::int64_t in
   }
 }
 
-void SetCode(std::string_view format, void* data, std::int64_t index, std::uint32_t code) {
+void SetBits(int bits, void* data, std::int64_t index, std::uint32_t code) {
   auto* const bytes = static_cast<std::uint8_t*>(data);
-  switch (FormatBits(format)) {
+  switch (bits) {
     case 4: {
       std::uint8_t& byte = bytes[index / 2];
       const int shift = index % 2 * 4;

@@ -11,9 +11,9 @@
 
 namespace lanewise::differential {
 
-// Element `index` of an array of a format's elements, 4-bit ones two a byte.
-std::uint32_t GetCode(std::string_view format, const void* data, std::int64_t index);
-void SetCode(std::string_view format, void* data, std::int64_t index, std::uint32_t code);
+// Element `index` of an array of elements of 4 (two a byte, the even one low), 8, 16 or 32 bits.
+std::uint32_t GetBits(int bits, const void* data, std::int64_t index);
+void SetBits(int bits, void* data, std::int64_t index, std::uint32_t code);
 
 // The number that a code stands for; of "u8" and the like the code itself.
 double CodeValue(std::string_view format, std::uint32_t code);

@@ -93,7 +93,9 @@ struct Operand {
   std::int64_t bytes = 0;
   void* data =
       nullptr;  // 256-byte aligned; memory of the device for implementations that run there
-  // Of outputs with kWithin, in the reference's call alone: one number for each element.
+  // Of outputs with kWithin, in the reference's call alone: one number for each element, 0 where
+  // the reference leaves it. Negative: every bit but a NaN's. Infinite: the bound says nothing,
+  // because sums may pass the format's range.
   double* tolerance = nullptr;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -75,6 +76,8 @@ std::int64_t OnLine(const std::string& format, std::uint32_t code) {
 bool Differs(const Operand& expected, std::int64_t i, std::uint32_t want, std::uint32_t found) {
   const Argument& argument = *expected.argument;
   if (argument.contract == Contract::kBits || want == found) return want != found;
+  const bool within = argument.contract == Contract::kWithin && expected.tolerance != nullptr;
+  if (within && std::isinf(expected.tolerance[i])) return false;
   const bool want_nan = IsNanCode(argument.format, want);
   const bool found_nan = IsNanCode(argument.format, found);
   if (want_nan || found_nan) return want_nan != found_nan;
@@ -123,11 +126,16 @@ std::string PlaceText(const Operand& operand, const Shape& shape, std::int64_t e
 Difference Compare(const Operand& expected, const void* got, const Shape& shape) {
   const Argument& argument = *expected.argument;
   Difference difference;
+  if (expected.bytes == 0 ||
+      std::memcmp(expected.data, got, static_cast<std::size_t>(expected.bytes)) == 0) {
+    return difference;
+  }
+  const int bits = FormatBits(argument.format);
   const Axes axes(expected, shape);
   std::vector<std::vector<bool>> wrong;
   for (std::int64_t i = 0; i < expected.elements; ++i) {
-    const std::uint32_t want = GetCode(argument.format, expected.data, i);
-    const std::uint32_t found = GetCode(argument.format, got, i);
+    const std::uint32_t want = GetBits(bits, expected.data, i);
+    const std::uint32_t found = GetBits(bits, got, i);
     if (want == found || !Differs(expected, i, want, found)) continue;
     if (difference.count++ == 0) {
       difference.first = i;
@@ -148,8 +156,8 @@ Difference Compare(const Operand& expected, const void* got, const Shape& shape)
     absl::StrAppend(&difference.text, axis == 0 ? " " : "; ",
                     IndicesText(axes.names[axis], wrong[axis]));
   }
-  const std::uint32_t want = GetCode(argument.format, expected.data, difference.first);
-  const std::uint32_t found = GetCode(argument.format, got, difference.first);
+  const std::uint32_t want = GetBits(bits, expected.data, difference.first);
+  const std::uint32_t found = GetBits(bits, got, difference.first);
   absl::StrAppend(&difference.text, "\n  the first: ", PlaceText(expected, shape, difference.first),
                   ": expected ", ValueText(argument.format, want), ", got ",
                   ValueText(argument.format, found), ", ",

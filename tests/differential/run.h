@@ -43,7 +43,9 @@ struct Implementation {
   std::string backend;
   Function run;
   const hip::Device* device = nullptr;  // null: host memory
-  std::string repeat = {};              // further flags of the line that reproduces a failure
+  // A bare kernel cannot refuse: it is not run where the reference does.
+  bool can_refuse = true;
+  std::string repeat = {};  // further flags of the line that reproduces a failure
 };
 
 // Each kind of data: inputs are drawn with the seed; the reference and the implementation run, the

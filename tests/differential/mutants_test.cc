@@ -1,0 +1,202 @@
+// The tests of the tests: every implementation with one thing done wrong on purpose. A mutation
+// stands for a mistake of the implementation: it changes what it reads or what it leaves. Each has
+// to be caught, and the table says by which case.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/differential/backend.h"
+#include "tests/differential/data.h"
+#include "tests/differential/operation.h"
+#include "tests/differential/run.h"
+#include "tests/differential/shape.h"
+
+namespace lanewise::differential {
+namespace {
+
+struct Mutant {
+  std::string name;
+  Tampering tampering;
+};
+
+bool IsOutput(const Image& image) { return image.argument->role == Role::kOutput; }
+std::int64_t Elements(const Image& image) {
+  return image.bytes * 8 / FormatBits(image.argument->format);
+}
+
+// A mutant whose `change` is given each output of some size after each run.
+Mutant OfOutputs(std::string name, std::function<void(int run, Image&)> change) {
+  return {std::move(name), {.after = [change](int run, std::vector<Image>& images) {
+            for (Image& image : images) {
+              if (IsOutput(image) && image.bytes > 0) change(run, image);
+            }
+          }}};
+}
+
+// A mutant that changes element i of the inputs of one bits' width.
+Mutant OfInput(std::string name, std::string input,
+               std::function<std::uint32_t(Image&, std::int64_t i)> element) {
+  return {std::move(name), {.before = [=](std::vector<Image>& images) {
+            for (Image& image : images) {
+              if (image.argument->name != input) continue;
+              Image before = image;
+              const int bits = FormatBits(image.argument->format);
+              for (std::int64_t i = 0; i < Elements(image); ++i) {
+                SetBits(bits, image.data(), i, element(before, i));
+              }
+            }
+          }}};
+}
+
+std::uint32_t Code(Image& image, std::int64_t i) {
+  return GetBits(FormatBits(image.argument->format), image.data(), i);
+}
+
+std::vector<Mutant> MutantsOf(const Operation& operation) {
+  std::vector<Mutant> mutants;
+  const auto shifted = [](Image& image, std::int64_t by) {
+    Image before = image;
+    const int bits = FormatBits(image.argument->format);
+    const std::int64_t n = Elements(image);
+    for (std::int64_t i = 0; i < n; ++i) {
+      SetBits(bits, image.data(), i, Code(before, (i + by) % n));
+    }
+  };
+  mutants.push_back(OfOutputs("one index off", [=](int, Image& image) { shifted(image, 1); }));
+  mutants.push_back(OfOutputs("sixteen indices off", [=](int, Image& i) { shifted(i, 16); }));
+  mutants.push_back(OfOutputs("one code off, in the last element", [](int, Image& image) {
+    const std::int64_t last = Elements(image) - 1;
+    SetBits(FormatBits(image.argument->format), image.data(), last, Code(image, last) ^ 1);
+  }));
+  mutants.push_back(OfOutputs("last byte not written", [](int run, Image& image) {
+    image.data()[image.bytes - 1] = run == 0 ? 0xA5 : 0x5A;
+  }));
+  mutants.push_back(OfOutputs("nothing written", [](int run, Image& image) {
+    std::fill_n(image.data(), image.bytes, run == 0 ? 0xA5 : 0x5A);
+  }));
+  mutants.push_back(OfOutputs("second run differs in a bit", [](int run, Image& image) {
+    if (run == 1) image.data()[0] ^= 1;
+  }));
+  mutants.push_back({"a byte before a buffer", {.after = [](int, std::vector<Image>& images) {
+                       for (Image& i : images) {
+                         if (i.guard > 0) i.all[static_cast<std::size_t>(i.guard - 1)] = 0;
+                       }
+                     }}});
+  mutants.push_back({"a byte behind a buffer", {.after = [](int, std::vector<Image>& images) {
+                       for (Image& i : images) {
+                         if (i.guard > 0) i.data()[i.bytes] = 0;
+                       }
+                     }}});
+  mutants.push_back({"an input changed", {.after = [](int, std::vector<Image>& images) {
+                       for (Image& i : images) {
+                         if (!IsOutput(i) && i.bytes > 0) i.data()[i.bytes - 1] ^= 0x10;
+                       }
+                     }}});
+  bool floats = false, nibbles = false;
+  for (const Argument& argument : operation.arguments) {
+    if (argument.role != Role::kOutput) continue;
+    floats |= argument.format == "f32" || argument.format == "bf16";
+    nibbles |= argument.format == "e2m1";
+  }
+  if (nibbles) {
+    mutants.push_back(OfOutputs("wrong nibble order", [](int, Image& image) {
+      if (image.argument->format != "e2m1") return;
+      for (std::int64_t i = 0; i < image.bytes; ++i) {
+        image.data()[i] = static_cast<std::uint8_t>(image.data()[i] << 4 | image.data()[i] >> 4);
+      }
+    }));
+  }
+  if (floats) {
+    mutants.push_back(OfOutputs("zeros of the wrong sign", [](int, Image& image) {
+      const int bits = FormatBits(image.argument->format);
+      if (bits < 16) return;
+      for (std::int64_t i = 0; i < Elements(image); ++i) {
+        if (Code(image, i) << (33 - bits) == 0) {
+          SetBits(bits, image.data(), i, Code(image, i) ^ 1u << (bits - 1));
+        }
+      }
+    }));
+  }
+  for (const Argument& argument : operation.arguments) {
+    if (argument.role != Role::kInput) continue;
+    const std::string& name = argument.name;
+    // The kernel reads the prepared forms of these, which are changed themselves.
+    if (operation.name == "gfx942/dense_gemv" && (name == "w8" || name == "scale")) continue;
+    mutants.push_back(
+        OfInput(absl::StrCat("reads ", name, " one off"), name, [](Image& image, std::int64_t i) {
+          return Code(image, std::min(i + 1, Elements(image) - 1));
+        }));
+    if (argument.format == "e8m0") {
+      mutants.push_back(OfInput(absl::StrCat("scale codes of ", name, " one off"), name,
+                                [](Image& image, std::int64_t i) {
+                                  const std::uint32_t code = Code(image, i);
+                                  return code < 249 ? code + 1 : code;
+                                }));
+    }
+    if (argument.format == "e2m1") {
+      mutants.push_back(OfInput(absl::StrCat("nibbles of ", name, " swapped"), name,
+                                [](Image& image, std::int64_t i) { return Code(image, i ^ 1); }));
+    }
+    if (argument.format == "f32" || argument.format == "bf16") {
+      mutants.push_back(OfInput(absl::StrCat("truncates ", name, " to fewer bits"), name,
+                                [](Image& image, std::int64_t i) {
+                                  return Code(image, i) &
+                                         (image.argument->format == "f32" ? 0xFFFF0000u : 0xFFF0u);
+                                }));
+      mutants.push_back(
+          OfInput(absl::StrCat("loses the sign of ", name), name, [](Image& image, std::int64_t i) {
+            return Code(image, i) & (image.argument->format == "f32" ? 0x7FFFFFFFu : 0x7FFFu);
+          }));
+    }
+  }
+  return mutants;
+}
+
+class Mutants : public testing::TestWithParam<const char*> {};
+
+TEST_P(Mutants, NoneSurvives) {
+  const absl::StatusOr<Backend> backend = OpenBackend(GetParam());
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  int killed = 0;
+  for (const Operation* operation : Operations()) {
+    const std::optional<Implementation> implementation = ImplementationOf(*operation, *backend);
+    // What runs on both chips is mutated on one.
+    if (!implementation || (operation->host && backend->device)) continue;
+    const auto shapes = ParseShapes(operation->shapes, operation->dimensions, 1);
+    ASSERT_TRUE(shapes.ok()) << shapes.status();
+    for (const Mutant& mutant : MutantsOf(*operation)) {
+      std::string killer;
+      int tried = 0;
+      for (const Shape& shape : *shapes) {
+        if (++tried > 12) break;
+        if (!RunCase(*implementation, shape, 1, mutant.tampering).ok()) {
+          killer = shape.Text();
+          break;
+        }
+      }
+      if (killer.empty()) {
+        ADD_FAILURE() << operation->name << ": '" << mutant.name << "' survives";
+        continue;
+      }
+      ++killed;
+      std::printf("%-32s %-36s %s\n", operation->name.c_str(), mutant.name.c_str(), killer.c_str());
+    }
+  }
+  EXPECT_GT(killed, 0);
+  std::printf("%s: %d mutants, all of them caught\n", GetParam(), killed);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, Mutants, testing::Values("host", "emulator_gfx942"),
+                         [](const testing::TestParamInfo<const char*>& info) {
+                           return std::string(info.param);
+                         });
+
+}  // namespace
+}  // namespace lanewise::differential

@@ -1,0 +1,353 @@
+#include "tests/differential/own_kernel.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+#include "hip/embedded_code_object.h"
+#include "hip/runtime/module.h"
+#include "nlohmann/json.hpp"
+#include "tests/differential/expression.h"
+
+namespace lanewise::differential {
+namespace {
+
+using nlohmann::json;
+
+// A pointer, or a number of that many bytes.
+struct Passed {
+  std::string buffer;
+  std::string expression;
+  int bytes = 0;
+};
+
+struct Description {
+  std::string operation, code_object, arch, kernel, library, function, dynamic_lds = "0";
+  std::vector<std::string> grid, block;
+  std::vector<Passed> arguments;
+  std::map<std::string, std::string> where;
+};
+
+absl::StatusOr<std::int64_t> Value(const std::string& expression, const Shape& shape) {
+  return Evaluate(expression, [&](std::string_view name) { return shape.Find(name); });
+}
+
+// Reads fields, and keeps the first error, which names the field.
+class Reader {
+ public:
+  Reader(const json& object, std::string path) : object_(object), path_(std::move(path)) {}
+
+  void Fail(std::string_view field, std::string_view what) {
+    if (error_.ok()) {
+      error_ = absl::InvalidArgumentError(
+          absl::StrCat(path_, ": field '", AbslView(field), "': ", AbslView(what)));
+    }
+  }
+  const absl::Status& error() const { return error_; }
+
+  const json* Get(const std::string& field) {
+    known_.insert(field);
+    const auto found = object_.find(field);
+    return found == object_.end() ? nullptr : &*found;
+  }
+  std::string Text(const std::string& field, bool required) {
+    const json* const value = Get(field);
+    if (value == nullptr) {
+      if (required) Fail(field, "is missing");
+      return "";
+    }
+    if (!value->is_string()) {
+      Fail(field, absl::StrCat("expected a string, found ", value->dump()));
+      return "";
+    }
+    return value->get<std::string>();
+  }
+  // A string or a whole number.
+  std::string Expression(const std::string& field, const json& value) {
+    if (value.is_string()) return value.get<std::string>();
+    if (value.is_number_unsigned()) return absl::StrCat(value.get<std::uint64_t>());
+    Fail(field, absl::StrCat("expected an expression or a number, found ", value.dump()));
+    return "0";
+  }
+  std::vector<std::string> Sizes(const std::string& field) {
+    std::vector<std::string> sizes;
+    const json* const value = Get(field);
+    if (value == nullptr) {
+      Fail(field, "is missing");
+    } else if (!value->is_array() || value->empty() || value->size() > 3) {
+      Fail(field, absl::StrCat("expected 1 to 3 expressions, found ", value->dump()));
+    } else {
+      for (const json& size : *value) sizes.push_back(Expression(field, size));
+    }
+    sizes.resize(3, "1");
+    return sizes;
+  }
+  void CheckUnknown() {
+    for (const auto& [field, value] : object_.items()) {
+      if (known_.count(field) == 0) Fail(field, "is no field of a kernel");
+    }
+  }
+
+ private:
+  const json& object_;
+  std::string path_;
+  std::set<std::string> known_;
+  absl::Status error_;
+};
+
+void ReadArguments(Reader& reader, Description& description) {
+  const json* const arguments = reader.Get("arguments");
+  if (arguments == nullptr || !arguments->is_array()) {
+    reader.Fail("arguments", arguments == nullptr ? "is missing" : "expected an array");
+    return;
+  }
+  for (std::size_t i = 0; i < arguments->size(); ++i) {
+    const json& argument = (*arguments)[i];
+    const std::string field = absl::StrCat("arguments[", i, "]");
+    if (argument.is_string()) {
+      description.arguments.push_back({argument.get<std::string>(), "", 8});
+    } else if (argument.is_object() && argument.size() == 1 &&
+               (argument.contains("i32") || argument.contains("i64"))) {
+      const bool narrow = argument.contains("i32");
+      description.arguments.push_back(
+          {"", reader.Expression(field, argument.begin().value()), narrow ? 4 : 8});
+    } else {
+      reader.Fail(field, absl::StrCat("expected an argument's name, {\"i32\": expression} or "
+                                      "{\"i64\": expression}, found ",
+                                      argument.dump()));
+    }
+  }
+}
+
+// Everything that the operation must have.
+void CheckAgainst(const Operation& operation, Reader& reader, const Description& description) {
+  Shape ones;
+  std::string names;
+  for (const Dimension& dimension : operation.dimensions) ones.Add({dimension.name, 1, "1"});
+  for (const Argument& a : operation.arguments)
+    absl::StrAppend(&names, names.empty() ? "" : ", ", a.name);
+  const auto check = [&](const std::string& field, const std::string& expression) {
+    const absl::StatusOr<std::int64_t> value = Value(expression, ones);
+    if (!value.ok()) reader.Fail(field, StdView(value.status().message()));
+  };
+  for (std::size_t i = 0; i < description.arguments.size(); ++i) {
+    const Passed& passed = description.arguments[i];
+    const std::string field = absl::StrCat("arguments[", i, "]");
+    if (passed.buffer.empty()) {
+      check(field, passed.expression);
+      continue;
+    }
+    const bool found = std::any_of(operation.arguments.begin(), operation.arguments.end(),
+                                   [&](const Argument& a) { return a.name == passed.buffer; });
+    if (!found) {
+      reader.Fail(field, absl::StrCat(operation.name, " has no argument '", passed.buffer,
+                                      "'; it has ", names));
+    }
+  }
+  for (const std::string& size : description.grid) check("grid", size);
+  for (const std::string& size : description.block) check("block", size);
+  check("dynamic_lds", description.dynamic_lds);
+  for (const auto& [name, value] : description.where) {
+    if (!ones.Find(name)) {
+      reader.Fail("where", absl::StrCat(operation.name, " has no dimension '", name, "'"));
+    }
+  }
+}
+
+std::string Beside(const std::string& path, const std::string& file) {
+  const std::size_t slash = path.rfind('/');
+  return file.empty() || file[0] == '/' || slash == std::string::npos
+             ? file
+             : path.substr(0, slash + 1) + file;
+}
+
+absl::StatusOr<Function> FromLibrary(const std::string& path, const Description& description) {
+  const std::string file = Beside(path, description.library);
+  void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": field 'library': ", dlerror()));
+  }
+  using CFunction = int (*)(void* const*, const std::int64_t*);
+  const auto function = reinterpret_cast<CFunction>(dlsym(library, description.function.c_str()));
+  if (function == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": field 'function': ", dlerror()));
+  }
+  return Function([function, arguments = description.arguments](const Call& call) -> absl::Status {
+    std::vector<void*> buffers;
+    std::vector<std::int64_t> numbers;
+    for (const Passed& passed : arguments) {
+      if (!passed.buffer.empty()) {
+        buffers.push_back(call.Data(passed.buffer));
+        continue;
+      }
+      const absl::StatusOr<std::int64_t> value = Value(passed.expression, *call.shape);
+      if (!value.ok()) return value.status();
+      numbers.push_back(*value);
+    }
+    const int result = function(buffers.data(), numbers.data());
+    if (result == 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("the function returns ", result));
+  });
+}
+
+absl::Status LaunchOwn(const hip::Kernel& kernel, const Description& description,
+                       const Call& call) {
+  std::vector<std::vector<std::uint8_t>> arguments;
+  for (const Passed& passed : description.arguments) {
+    std::int64_t value = 0;
+    if (passed.buffer.empty()) {
+      const absl::StatusOr<std::int64_t> number = Value(passed.expression, *call.shape);
+      if (!number.ok()) return number.status();
+      value = *number;
+      if (passed.bytes == 4 && value != static_cast<std::int32_t>(value)) {
+        return absl::InvalidArgumentError(absl::StrCat(value, " does not fit an i32"));
+      }
+    } else {
+      value = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(call.Data(passed.buffer)));
+    }
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&value);
+    arguments.emplace_back(bytes, bytes + passed.bytes);
+  }
+  std::uint32_t sizes[7] = {};
+  std::vector<std::string> expressions = description.grid;
+  expressions.insert(expressions.end(), description.block.begin(), description.block.end());
+  expressions.push_back(description.dynamic_lds);
+  for (std::size_t i = 0; i < expressions.size(); ++i) {
+    const absl::StatusOr<std::int64_t> size = Value(expressions[i], *call.shape);
+    if (!size.ok()) return size.status();
+    if (*size == 0 && i < 6) return absl::OkStatus();  // no work
+    if (*size < 0 || *size > INT32_MAX) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", expressions[i], "' is ", *size, ", which is no size of a launch"));
+    }
+    sizes[i] = static_cast<std::uint32_t>(*size);
+  }
+  return kernel.LaunchBytes({.grid = {sizes[0], sizes[1], sizes[2]},
+                             .block = {sizes[3], sizes[4], sizes[5]},
+                             .dynamic_lds = sizes[6]},
+                            *call.stream, arguments);
+}
+
+absl::StatusOr<Function> FromCodeObject(const std::string& path, const Description& description) {
+  const std::string file = Beside(path, description.code_object);
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": field 'code_object': cannot read ", file));
+  }
+  struct Loaded {
+    std::vector<std::uint8_t> bytes;
+    std::optional<hip::Module> module;
+    std::optional<hip::Kernel> kernel;
+  };
+  const auto loaded = std::make_shared<Loaded>();
+  loaded->bytes.assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+  return Function([loaded, description, path](const Call& call) -> absl::Status {
+    if (!loaded->kernel) {
+      const hip::EmbeddedCodeObject object = {"own", description.arch, loaded->bytes};
+      absl::StatusOr<hip::Module> module = hip::Module::Load({&object, 1}, *call.device);
+      if (!module.ok()) {
+        return absl::InternalError(absl::StrCat(
+            path, ": field 'code_object': ", std::string(StdView(module.status().message()))));
+      }
+      loaded->module.emplace(*std::move(module));
+      absl::StatusOr<hip::Kernel> kernel = loaded->module->Find(description.kernel);
+      if (!kernel.ok()) {
+        return absl::InternalError(absl::StrCat(
+            path, ": field 'kernel': ", std::string(StdView(kernel.status().message()))));
+      }
+      loaded->kernel.emplace(*std::move(kernel));
+    }
+    return LaunchOwn(*loaded->kernel, description, call);
+  });
+}
+
+}  // namespace
+
+bool OwnKernel::Matches(const Shape& shape) const {
+  return std::all_of(where.begin(), where.end(), [&](const auto& wanted) {
+    return std::any_of(shape.values().begin(), shape.values().end(), [&](const Shape::Value& v) {
+      return v.name == wanted.first && v.text == wanted.second;
+    });
+  });
+}
+
+absl::StatusOr<OwnKernel> ReadOwnKernel(const std::string& path, const std::string& operation_name,
+                                        bool on_gpu) {
+  std::ifstream stream(path);
+  if (!stream) return absl::NotFoundError(absl::StrCat("cannot read ", path));
+  const std::string text((std::istreambuf_iterator<char>(stream)),
+                         std::istreambuf_iterator<char>());
+  json object;
+  try {
+    object = json::parse(text);
+  } catch (const json::parse_error& error) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", error.what()));
+  }
+  if (!object.is_object())
+    return absl::InvalidArgumentError(absl::StrCat(path, ": no JSON object"));
+
+  Reader reader(object, path);
+  Description description;
+  description.operation = reader.Text("operation", operation_name.empty());
+  if (description.operation.empty()) description.operation = operation_name;
+  if (!operation_name.empty() && description.operation != operation_name) {
+    reader.Fail("operation", absl::StrCat("is ", description.operation, ", not ", operation_name));
+  }
+  const bool library = reader.Get("library") != nullptr;
+  if (library) {
+    description.library = reader.Text("library", true);
+    description.function = reader.Text("function", true);
+  } else {
+    description.code_object = reader.Text("code_object", true);
+    description.arch = reader.Text("arch", true);
+    description.kernel = reader.Text("kernel", true);
+    description.grid = reader.Sizes("grid");
+    description.block = reader.Sizes("block");
+    if (const json* const lds = reader.Get("dynamic_lds")) {
+      description.dynamic_lds = reader.Expression("dynamic_lds", *lds);
+    }
+  }
+  ReadArguments(reader, description);
+  if (const json* const where = reader.Get("where")) {
+    if (!where->is_object()) reader.Fail("where", "expected an object");
+    for (const auto& [name, value] : where->items()) {
+      description.where[name] = reader.Expression("where", value);
+    }
+  }
+  reader.CheckUnknown();
+  if (!reader.error().ok()) return reader.error();
+  const Operation* const operation = FindOperation(description.operation);
+  if (operation == nullptr) {
+    reader.Fail("operation", absl::StrCat("there is no '", description.operation, "'"));
+    return reader.error();
+  }
+  CheckAgainst(*operation, reader, description);
+  if (!reader.error().ok()) return reader.error();
+
+  const absl::StatusOr<Function> function =
+      library ? FromLibrary(path, description) : FromCodeObject(path, description);
+  if (!function.ok()) return function.status();
+  OwnKernel own;
+  own.operation = std::make_unique<Operation>(*operation);
+  own.operation->host = library ? *function : Function();
+  own.operation->device = library ? Function() : *function;
+  own.operation->chips = {description.arch};
+  own.backend = library  ? std::string(kHost)
+                : on_gpu ? std::string(kGpu)
+                         : absl::StrCat("emulator_", description.arch);
+  own.where = description.where;
+  return own;
+}
+
+}  // namespace lanewise::differential
