@@ -104,6 +104,11 @@ absl::StatusOr<std::vector<Operand>> OperandsOf(const Operation& operation, cons
       }
       operand.extents.push_back(*extent);
       operand.elements *= *extent;
+      if (operand.elements > (std::int64_t{1} << 40)) {
+        return absl::InvalidArgumentError(absl::StrCat(operation.name, ", argument ", argument.name,
+                                                       ", ", shape.Text(),
+                                                       ": more than 2^40 elements"));
+      }
     }
     const int bits = FormatBits(argument.format);
     if (bits == 0) {

@@ -87,7 +87,11 @@ class Parser {
     Entry entry;
     if (Take("random ")) {
       SkipSpace();
+      const std::size_t count_at = at_;
       entry.random = Number();
+      if (entry.random < 1 || entry.random > static_cast<std::int64_t>(kMostShapes)) {
+        Fail(count_at, absl::StrCat(entry.random, " draws, expected 1 to ", kMostShapes));
+      }
       if (error_.ok() && !Take(":")) Fail(at_, "expected ':' after the number of draws");
     }
     const std::size_t begin = at_;
@@ -167,7 +171,13 @@ class Parser {
       std::vector<std::int64_t> inner;
       List(dimension, &inner);
       if (error_.ok() && !Take("}")) Fail(at_, "expected '}'");
-      for (const std::int64_t v : inner) values->push_back(first * v);
+      for (const std::int64_t v : inner) {
+        std::int64_t product = 0;
+        if (__builtin_mul_overflow(first, v, &product)) {
+          Fail(at_, absl::StrCat(first, " times ", v, " passes 2^63"));
+        }
+        values->push_back(product);
+      }
     } else {
       values->push_back(first);
     }

@@ -53,6 +53,8 @@ TEST(Shapes, SayWhatIsWrongAndWhere) {
   EXPECT_NE(error("M=1 M=2").find("'M' stands twice"), std::string::npos);
   EXPECT_NE(error("M=5..2").find("ends at 2, before 5"), std::string::npos);
   EXPECT_NE(error("M=x").find("expected a number"), std::string::npos);
+  EXPECT_NE(error("M=999999999999999*{999999999999999}").find("passes 2^63"), std::string::npos);
+  EXPECT_NE(error("random 999999999: M=1").find("expected 1 to 100000"), std::string::npos);
   EXPECT_NE(error("M=1 K=2 rule=even").find("one of exact, floor"), std::string::npos);
   EXPECT_NE(error("M=2*{1,2").find("expected '}'"), std::string::npos);
   EXPECT_NE(error("M=1 K=1 rule=*\nM=1 K=1 rule=exact Z=1").find("character 20"),
