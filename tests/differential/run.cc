@@ -132,7 +132,9 @@ class CaseRun {
         }
         if (!Refuses(status))
           return Failure(absl::StrCat("  ", std::string(StdView(status.message()))));
-        return absl::OkStatus();
+        // A refusal, too, leaves inputs and guards as they were, both times.
+        if (absl::Status intact = CheckIntact(sent, left); !intact.ok()) return intact;
+        continue;
       }
       if (tampering_.after) tampering_.after(run, left);
       if (absl::Status intact = CheckIntact(sent, left); !intact.ok()) return intact;
