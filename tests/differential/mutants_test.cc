@@ -159,12 +159,39 @@ std::vector<Mutant> MutantsOf(const Operation& operation) {
   return mutants;
 }
 
+bool SameBytes(const std::vector<Image>& a, const std::vector<Image>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].all != b[i].all) return false;
+  }
+  return true;
+}
+
+// The same, which sets `changed` where a byte becomes another one.
+Tampering Watched(const Tampering& tampering, bool* changed) {
+  Tampering watched;
+  if (tampering.before) {
+    watched.before = [=](std::vector<Image>& images) {
+      const std::vector<Image> was = images;
+      tampering.before(images);
+      *changed |= !SameBytes(was, images);
+    };
+  }
+  if (tampering.after) {
+    watched.after = [=](int run, std::vector<Image>& images) {
+      const std::vector<Image> was = images;
+      tampering.after(run, images);
+      *changed |= !SameBytes(was, images);
+    };
+  }
+  return watched;
+}
+
 class Mutants : public testing::TestWithParam<const char*> {};
 
 TEST_P(Mutants, NoneSurvives) {
   const absl::StatusOr<Backend> backend = OpenBackend(GetParam());
   ASSERT_TRUE(backend.ok()) << backend.status();
-  int killed = 0;
+  int killed = 0, equivalent = 0;
   for (const Operation* operation : Operations()) {
     const std::optional<Implementation> implementation = ImplementationOf(*operation, *backend);
     // What runs on both chips is mutated on one.
@@ -173,13 +200,21 @@ TEST_P(Mutants, NoneSurvives) {
     ASSERT_TRUE(shapes.ok()) << shapes.status();
     for (const Mutant& mutant : MutantsOf(*operation)) {
       std::string killer;
+      bool changed = false;
+      const Tampering tampering = Watched(mutant.tampering, &changed);
       int tried = 0;
       for (const Shape& shape : *shapes) {
         if (++tried > 12) break;
-        if (!RunCase(*implementation, shape, 1, mutant.tampering).ok()) {
+        if (!RunCase(*implementation, shape, 1, tampering).ok()) {
           killer = shape.Text();
           break;
         }
+      }
+      // Nothing was done wrong: of numbers without a zero, say, no sign of a zero.
+      if (killer.empty() && !changed) {
+        ++equivalent;
+        std::printf("%-32s %-36s changes no byte\n", operation->name.c_str(), mutant.name.c_str());
+        continue;
       }
       if (killer.empty()) {
         ADD_FAILURE() << operation->name << ": '" << mutant.name << "' survives";
@@ -190,7 +225,7 @@ TEST_P(Mutants, NoneSurvives) {
     }
   }
   EXPECT_GT(killed, 0);
-  std::printf("%s: %d mutants, all of them caught\n", GetParam(), killed);
+  std::printf("%s: %d mutants caught, %d that change no byte\n", GetParam(), killed, equivalent);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Mutants, testing::Values("host", "emulator_gfx942"),
