@@ -1,0 +1,201 @@
+// From a checkpoint's file to a layer's output: what prepare writes is what the kernels read.
+
+#include "hip/gfx942/moe_layer.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "checkpoint/prepare.h"
+#include "checkpoint/safetensors_writer.h"
+#include "checkpoint/test_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "reference/gemm/routed_moe.h"
+#include "reference/gemm/test_matrices.h"
+#include "reference/gfx942/moe_semantics.h"
+#include "reference/quantize/mx.h"
+
+namespace lanewise::hip::gfx942 {
+namespace {
+
+namespace judge = reference::gfx942;
+using reference::Mx;
+using testing::HasSubstr;
+
+// Sizes that the preparation has to pad: 512 by 128 in memory.
+constexpr int64_t kExperts = 5, kHidden = 416, kInter = 96, kTokens = 3, kTopK = 4;
+constexpr char kPrefix[] = "layers.1.ffn.experts";
+
+// Plain experts, padded with zeros as the reference computes with them.
+struct Plain {
+  Tensor<uint8_t, 3> w13, w13_codes, w2, w2_codes;
+};
+
+std::span<const uint8_t> Bytes(const Tensor<uint8_t, 2>& tensor) {
+  return {tensor.data(), static_cast<size_t>(tensor.size())};
+}
+
+// Writes w1, w2 and w3 of each expert; `plain` gets them in matrices of Kp by Ip.
+void WriteCheckpoint(const std::string& path, Plain* plain) {
+  constexpr int64_t kKp = 512, kIp = 128;
+  plain->w13 = Tensor<uint8_t, 3>(kExperts, 2 * kIp, kKp / 2);
+  plain->w13_codes = Tensor<uint8_t, 3>(kExperts, 2 * kIp, kKp / 32);
+  plain->w2 = Tensor<uint8_t, 3>(kExperts, kKp, kIp / 2);
+  plain->w2_codes = Tensor<uint8_t, 3>(kExperts, kKp, kIp / 32);
+  plain->w13.setZero();
+  plain->w2.setZero();
+  plain->w13_codes.setConstant(127);
+  plain->w2_codes.setConstant(127);
+
+  std::mt19937 random(17);
+  std::vector<TensorSpec> specs;
+  std::vector<Mx> matrices;
+  for (int64_t e = 0; e < kExperts; ++e) {
+    for (const char* name : {"w1", "w2", "w3"}) {
+      const bool down = name == std::string("w2");
+      const int64_t rows = down ? kHidden : kInter, k = down ? kInter : kHidden;
+      const Mx w =
+          reference::RandomMx(reference::ElementFormat::kE2m1, rows, k, rows, 118, 124, &random);
+      for (int64_t r = 0; r < rows; ++r) {
+        const int64_t row = r + (name == std::string("w3") ? kIp : 0);
+        for (int64_t c = 0; c < k / 2; ++c) {
+          (down ? plain->w2 : plain->w13)(e, row, c) = w.elements(r, c);
+        }
+        for (int64_t c = 0; c < k / 32; ++c) {
+          (down ? plain->w2_codes : plain->w13_codes)(e, row, c) = w.codes(r, c);
+        }
+      }
+      const std::string full = absl::StrCat(kPrefix, ".", e, ".", name);
+      specs.push_back({full + ".weight", DType::kI8, {rows, k / 2}});
+      specs.push_back({full + ".scale", DType::kF8E8m0, {rows, k / 32}});
+      matrices.push_back(w);
+    }
+  }
+  auto writer = SafetensorsWriter::Create(path, specs, {});
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    ASSERT_TRUE(writer->Write(2 * i, 0, Bytes(matrices[i].elements)).ok());
+    ASSERT_TRUE(writer->Write(2 * i + 1, 0, Bytes(matrices[i].codes)).ok());
+  }
+  const absl::Status finished = writer->Finish();
+  ASSERT_TRUE(finished.ok()) << finished;
+}
+
+// x with zeros up to Kp.
+Tensor<Bf16, 2> Padded(const Tensor<Bf16, 2>& x) {
+  Tensor<Bf16, 2> wide(x.dimension(0), 512);
+  for (int64_t t = 0; t < x.dimension(0); ++t) {
+    for (int64_t k = 0; k < 512; ++k) wide(t, k) = k < kHidden ? x(t, k) : Bf16::FromFloat(0.0f);
+  }
+  return wide;
+}
+
+template <class T>
+Buffer Upload(const Tensor<T, 2>& tensor, const char* name) {
+  auto buffer =
+      Buffer::Of(std::span<const T>(tensor.data(), static_cast<size_t>(tensor.size())), name);
+  EXPECT_TRUE(buffer.ok()) << buffer.status();
+  return *std::move(buffer);
+}
+
+TEST(MoeLayer, ReadsWhatPrepareWrites) {
+  const TestDirectory directory;
+  Plain plain;
+  ASSERT_NO_FATAL_FAILURE(WriteCheckpoint(directory.File("in.safetensors"), &plain));
+  PrepareRequest request;
+  request.in = directory.File("in.safetensors");
+  request.out = directory.File("out.safetensors");
+  request.options.target = Target::kGfx942;
+  const auto prepared = PrepareCheckpoint(request, nullptr);
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  const auto file = PreparedCheckpoint::Open(request.out, "gfx942");
+  ASSERT_TRUE(file.ok()) << file.status();
+
+  const Device device = *Device::OfArch("gfx942");
+  ASSERT_TRUE(device.MakeCurrent().ok());
+  const auto weights = MoeWeights::Upload(*file, ExpertNames(kPrefix));
+  ASSERT_TRUE(weights.ok()) << weights.status();
+  EXPECT_EQ(weights->experts(), kExperts);
+  EXPECT_EQ(weights->hidden(), kHidden);
+  EXPECT_EQ(weights->inter(), kInter);
+  const auto layer = MoeLayer::Load(device);
+  ASSERT_TRUE(layer.ok()) << layer.status();
+
+  std::mt19937 random(18);
+  const Tensor<Bf16, 2> x = reference::RandomBf16(kTokens, kHidden, 2, &random);
+  const Tensor<Bf16, 2> shared = reference::RandomBf16(kTokens, kHidden, 2, &random);
+  Tensor<int32_t, 2> picks(kTokens, kTopK);
+  picks.setValues({{0, 4, 2, 3}, {4, 1, 0, 2}, {3, 7, 1, 4}});
+  Tensor<float, 2> pick_weights(kTokens, kTopK);
+  for (int64_t i = 0; i < pick_weights.size(); ++i) {
+    pick_weights.data()[i] = static_cast<float>(1 + i) / 16.0f;
+  }
+
+  const MoeProblem problem = weights->Problem(kTokens, kTopK, kDeepSeekSwiglu);
+  const auto cost = MoeLayer::Cost(problem);
+  ASSERT_TRUE(cost.ok()) << cost.status();
+  const Buffer x_buffer = Upload(x, "x");
+  const Buffer picks_buffer = Upload(picks, "picks");
+  const Buffer pick_weights_buffer = Upload(pick_weights, "pick weights");
+  // The output replaces the shared expert's.
+  const Buffer out = Upload(shared, "shared and out");
+  const Buffer status_word = *Buffer::Of(std::span<const uint32_t>(std::vector<uint32_t>{0}), "s");
+  const Buffer workspace = *Buffer::Of(std::span<const uint8_t>(std::vector<uint8_t>(
+                                           static_cast<size_t>(cost->workspace_bytes), 0xa5)),
+                                       "workspace");
+  MoeLayer::Operands operands;
+  operands.x = x_buffer.data();
+  operands.experts = picks_buffer.data();
+  operands.weights = pick_weights_buffer.data();
+  operands.shared = out.data();
+  operands.out = out.data();
+  operands.status = status_word.data();
+  operands.workspace = workspace.data();
+  // On a stream that is the engine's.
+  const Stream engine = *Stream::Create();
+  const Stream stream = Stream::Borrow(engine.handle());
+  const absl::Status launched = layer->Launch(problem, weights->pointers(), operands, stream);
+  ASSERT_TRUE(launched.ok()) << launched;
+  ASSERT_TRUE(engine.Synchronize().ok());
+  EXPECT_EQ((*status_word.Read<uint32_t>())[0], 1u);  // expert 7
+
+  const Tensor<Bf16, 2> padded_x = Padded(x), padded_shared = Padded(shared);
+  const auto expected =
+      judge::RoutedExperts(padded_x, {plain.w13, plain.w13_codes, plain.w2, plain.w2_codes},
+                           {picks, pick_weights}, &padded_shared);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  const std::vector<Bf16> values = *out.Read<Bf16>();
+  for (int64_t t = 0; t < kTokens; ++t) {
+    for (int64_t h = 0; h < kHidden; ++h) {
+      ASSERT_EQ(values[static_cast<size_t>(t * kHidden + h)].bits(), expected->out(t, h).bits())
+          << "token " << t << ", column " << h;
+    }
+  }
+
+  // Checked before, an expert that does not exist is refused.
+  MoeProblem checked = problem;
+  checked.check_experts = true;
+  EXPECT_THAT(std::string(layer->Launch(checked, weights->pointers(), operands, stream).message()),
+              HasSubstr("experts[2, 1] is 7, expected 0 to 4"));
+
+  // Tensors in another layout, or not there, are refused by name.
+  MoeTensorNames wrong = ExpertNames(kPrefix);
+  std::swap(wrong.w13_codes, wrong.w2_codes);
+  EXPECT_THAT(std::string(MoeWeights::Upload(*file, wrong).status().message()),
+              testing::AllOf(HasSubstr("w2.scale"), HasSubstr("gfx942/row_codes"),
+                             HasSubstr("gfx942/codes_tile_rounds")));
+  wrong = ExpertNames(kPrefix);
+  std::swap(wrong.w13, wrong.w2);
+  EXPECT_THAT(std::string(MoeWeights::Upload(*file, wrong).status().message()),
+              testing::AllOf(HasSubstr("w2.weight is [5, 416, 96]"), HasSubstr("inter is 208")));
+  EXPECT_THAT(std::string(MoeWeights::Upload(*file, ExpertNames("layers.9")).status().message()),
+              HasSubstr("layers.9.w13.weight"));
+}
+
+}  // namespace
+}  // namespace lanewise::hip::gfx942

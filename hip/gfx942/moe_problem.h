@@ -1,0 +1,55 @@
+#ifndef LANEWISE_HIP_GFX942_MOE_PROBLEM_H_
+#define LANEWISE_HIP_GFX942_MOE_PROBLEM_H_
+
+// The shape that both halves of the routed experts are called with, and the memory between them.
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "hip/gfx942/swiglu.h"
+#include "hip/runtime/stream.h"
+
+namespace lanewise::hip::gfx942 {
+
+struct MoeProblem {
+  int64_t tokens = 0;   // up to 65535
+  int64_t top_k = 0;    // picks of a token, 1 to 16
+  int64_t experts = 0;  // 1 to 65535
+  int64_t hidden = 0;   // logical, a multiple of 32; the kernels run on Kp, it rounded up to 256
+  int64_t inter = 0;    // of one rank, logical, a multiple of 32; Ip, rounded up to 64
+  Swiglu swiglu = kDeepSeekSwiglu;
+  // The layout tags of the prepared tensors.
+  std::string_view w13_layout = "gfx942/fp4_tile_major";
+  std::string_view w13_codes_layout = "gfx942/codes_tile_rounds";
+  std::string_view w2_layout = "gfx942/fp4_tile_major";
+  std::string_view w2_codes_layout = "gfx942/row_codes";
+  // For debugging: before anything is launched, waits for the stream and reads the expert indices
+  // back, and refuses the first that is no expert. Cannot be captured.
+  bool check_experts = false;
+
+  int64_t picks() const { return tokens * top_k; }
+  int64_t padded_hidden() const { return (hidden + 255) / 256 * 256; }
+  int64_t padded_inter() const { return (inter + 63) / 64 * 64; }
+};
+
+// OK, or InvalidArgument naming the field, what it is and what it may be.
+absl::Status CheckMoeProblem(const MoeProblem& problem);
+
+// What check_experts asks for: InvalidArgument names the token and slot.
+absl::Status CheckExperts(const MoeProblem& problem, const void* experts, const Stream& stream);
+
+// Bytes of what MoeUpGate leaves for MoeDown, of a problem that is OK.
+struct MoeBetween {
+  int64_t grouping;   // the picks by expert
+  int64_t mid;        // the activated picks in FNUZ e4m3, in the order of the operand
+  int64_t mid_codes;  // and a code for 32 of each
+};
+MoeBetween BytesBetween(const MoeProblem& problem);
+
+// Experts that can be picked at most.
+int64_t MostGroups(const MoeProblem& problem);
+
+}  // namespace lanewise::hip::gfx942
+
+#endif  // LANEWISE_HIP_GFX942_MOE_PROBLEM_H_
