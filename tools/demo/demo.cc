@@ -1,5 +1,6 @@
 // //:demo prepares a checkpoint for every target, checks the result against the reference, restores
-// it and compares: ./bazelw run //:demo [-- CHECKPOINT]
+// it and compares; then a decode step of routed experts runs on gfx942's kernels and is compared:
+// ./bazelw run //:demo [-- CHECKPOINT]
 
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "checkpoint/tensor_set.h"
 #include "tools/command.h"
 #include "tools/demo/checkpoint_maker.h"
+#include "tools/demo/decode_step.h"
 #include "tools/verify/verify.h"
 
 namespace lanewise::tools {
@@ -137,6 +139,37 @@ bool RunTarget(const std::string& in, Target target, const std::string& director
   return true;
 }
 
+// Runs the step and prints what it did. False if anything is off.
+bool ShowDecodeStep(const std::string& directory) {
+  const DecodeStep step;
+  std::printf(
+      "\nA decode step of routed experts as DeepSeek V4.1-Flash's on one of 4 ranks, with %lld of "
+      "its "
+      "576\nintermediate columns and %lld of its 384 experts: %lld tokens, top %lld, hidden size "
+      "%lld\n\n",
+      static_cast<long long>(step.inter), static_cast<long long>(step.experts),
+      static_cast<long long>(step.tokens), static_cast<long long>(step.top_k),
+      static_cast<long long>(step.hidden));
+  std::fflush(stdout);
+  const absl::StatusOr<DecodeReport> report = RunDecodeStep(step, directory);
+  if (!report.ok()) {
+    std::printf("  not run: %s\n", std::string(report.status().message()).c_str());
+    return false;
+  }
+  std::printf("  %s: %lld kernels over %s of prepared weights (%lld experts)\n",
+              report->device.c_str(), static_cast<long long>(report->launches),
+              SizeText(report->weight_bytes).c_str(), static_cast<long long>(report->experts_used));
+  if (report->different == 0) {
+    std::printf("  all %lld outputs equal the reference bit for bit\n",
+                static_cast<long long>(report->elements));
+    return true;
+  }
+  std::printf("  %lld of %lld outputs differ from the reference; the first: %s\n",
+              static_cast<long long>(report->different), static_cast<long long>(report->elements),
+              report->first_difference.c_str());
+  return false;
+}
+
 int Demo(const std::string& given) {
   const TemporaryDirectory directory;
   if (directory.path().empty()) {
@@ -167,6 +200,7 @@ int Demo(const std::string& given) {
     ok = RunTarget(in, target, directory.path()) && ok;
     std::fflush(stdout);
   }
+  ok = ShowDecodeStep(directory.path()) && ok;
   std::printf(
       "\n%s\n",
       ok ? "OK: every prepared byte is what the reference says, and every file came back as it was."
