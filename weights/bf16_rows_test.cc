@@ -10,28 +10,11 @@
 
 #include "formats/formats.h"
 #include "gtest/gtest.h"
-#include "hwy/targets.h"
 #include "weights/bf16_kernels.h"
+#include "weights/each_instruction_set.h"
 
 namespace lanewise {
 namespace {
-
-// Every instruction set this machine has, one at a time, then all again.
-template <class Body>
-void ForEachInstructionSet(const Body& body) {
-  hwy::DisableTargets(0);
-  const std::int64_t all = hwy::SupportedTargets();
-  for (std::int64_t rest = all; rest != 0; rest &= rest - 1) {
-    const std::int64_t target = rest & -rest;
-    hwy::DisableTargets(~target);
-    hwy::GetChosenTarget().Update(target);
-    SCOPED_TRACE(hwy::TargetName(target));
-    body();
-    if (testing::Test::HasFatalFailure()) break;
-  }
-  hwy::DisableTargets(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 float ValueOf(std::uint8_t byte) { return E4m3Fn::FromBits(byte).ToFloat(); }
 

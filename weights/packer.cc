@@ -16,7 +16,6 @@ namespace {
 // Small enough for any L1 cache beside the rows it is made from, and long enough for a row of a
 // 16-row tile to be read by the page's neighbouring lines.
 constexpr std::int64_t kTargetBlockBytes = 8 * 1024;
-constexpr std::int64_t kStreamingBytes = std::int64_t{2} << 20;
 
 struct BlockBase {
   std::int64_t row = 0;

@@ -25,12 +25,16 @@
 
 namespace lanewise {
 
+// Output of this size and more goes past the caches: by the time it is read, they would not hold
+// it.
+inline constexpr std::int64_t kStreamingBytes = std::int64_t{2} << 20;
+
 struct PackOptions {
   Rewrite rewrite = Rewrite::kNone;
   int threads = 1;  // 0: all of the machine's
 
   // Streaming stores go past the caches: right for output that is larger than they are and not read
-  // at once. kAuto streams outputs of 2 MiB and more.
+  // at once. kAuto streams outputs of kStreamingBytes and more.
   enum class Stores { kAuto, kCached, kStreaming };
   Stores stores = Stores::kAuto;
 };

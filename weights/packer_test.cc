@@ -8,31 +8,14 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "hwy/targets.h"
 #include "layouts/pack.h"
 #include "layouts/test_shapes.h"
+#include "weights/each_instruction_set.h"
 
 namespace lanewise {
 namespace {
 
 constexpr std::size_t kGuard = 128;
-
-// Every instruction set this machine has, one at a time, then all again.
-template <class Body>
-void ForEachInstructionSet(const Body& body) {
-  hwy::DisableTargets(0);
-  const std::int64_t all = hwy::SupportedTargets();
-  for (std::int64_t rest = all; rest != 0; rest &= rest - 1) {
-    const std::int64_t target = rest & -rest;
-    hwy::DisableTargets(~target);
-    hwy::GetChosenTarget().Update(target);
-    SCOPED_TRACE(hwy::TargetName(target));
-    body();
-    if (testing::Test::HasFatalFailure()) break;
-  }
-  hwy::DisableTargets(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 std::uint8_t Rewritten(std::uint8_t byte, Rewrite rewrite, RewriteCounts* counts) {
   if (rewrite == Rewrite::kE4m3ToFnuz) {

@@ -154,11 +154,9 @@ void RaiseCodes(const TensorPlan& plan, const std::uint8_t* codes, std::int64_t 
   }
 }
 
-// What is larger goes past the caches.
-constexpr std::int64_t kStreamedBytes = std::int64_t{4} << 20;
 bool Streams(PackOptions::Stores stores, std::int64_t bytes) {
   return stores == PackOptions::Stores::kStreaming ||
-         (stores == PackOptions::Stores::kAuto && bytes >= kStreamedBytes);
+         (stores == PackOptions::Stores::kAuto && bytes >= kStreamingBytes);
 }
 
 // The source's code behind a prepared one.
