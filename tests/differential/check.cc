@@ -1,7 +1,8 @@
 // Runs cases outside of a test: one again that failed, an operation's, or those of a kernel of your
 // own.
 //
-//   ./bazelw run //tests/differential:check -- --case 'host/pack/gfx942/dense.A=16,...' --seed 7
+//   ./bazelw run //tests/differential:check -- --case 'host/pack/gfx942/dense.A=16,...' --data iota
+//   --seed 7
 //   ./bazelw run //tests/differential:check -- --operation gfx942/dense --backend host
 //   ./bazelw run //tests/differential:check -- --operation dequantize/e4m3fn_to_f32 --kernel
 //   my.json
@@ -33,7 +34,7 @@ namespace lanewise::differential {
 namespace {
 
 struct Options {
-  std::string operation, backend, shapes, one_case, kernel;
+  std::string operation, backend, shapes, one_case, kernel, data;
   std::uint64_t seed = 1;
   int most_failures = 3;
   bool list = false;
@@ -84,6 +85,18 @@ absl::StatusOr<int> Check(Options options) {
   if (!options.one_case.empty()) {
     if (absl::Status status = ReadCase(options); !status.ok()) return status;
   }
+  std::optional<Data> only;
+  if (!options.data.empty()) {
+    only = FindData(options.data);
+    if (!only) {
+      std::string names;
+      for (const Data data : kAllData) {
+        absl::StrAppend(&names, names.empty() ? "" : ", ", AbslView(DataName(data)));
+      }
+      return absl::InvalidArgumentError(
+          absl::StrCat("--data '", options.data, "': expected one of ", names));
+    }
+  }
   std::optional<OwnKernel> own;
   if (!options.kernel.empty()) {
     absl::StatusOr<OwnKernel> read =
@@ -131,7 +144,7 @@ absl::StatusOr<int> Check(Options options) {
   std::int64_t cases = 0, kinds = 0;
   for (const Shape& shape : *shapes) {
     ++cases;
-    const absl::Status status = RunCase(*implementation, shape, options.seed, {}, &kinds);
+    const absl::Status status = RunCase(*implementation, shape, options.seed, {}, &kinds, only);
     if (status.ok()) continue;
     std::printf("%s\n", Text(status).c_str());
     if (++failures == options.most_failures) break;
@@ -153,6 +166,7 @@ int Main(int argc, char** argv) {
   app.add_option("--case", options.one_case, "one case: backend/operation.shape");
   app.add_option("--kernel", options.kernel,
                  "a JSON file of your own kernel (tests/differential/own_kernel.h)");
+  app.add_option("--data", options.data, "one kind of data, such as 'random bits' (all)");
   app.add_option("--seed", options.seed, "of shapes and data (1)");
   app.add_option("--most-failures", options.most_failures, "after which to stop (3)");
   app.add_flag("--list", options.list, "list operations, dimensions and arguments");

@@ -107,7 +107,17 @@ class Filler {
     const float largest = Largest(argument_.format);
     return Encode(argument_.format, std::clamp(value, -largest, largest));
   }
-  float Normal() { return normal_(random_); }
+  // The sum of twelve uniform numbers has the variance 1 and ends at +-6. std::normal_distribution
+  // differs between standard libraries; integers make a seed repeat anywhere.
+  float Normal() {
+    std::int64_t sum = 0;
+    for (int i = 0; i < 6; ++i) {
+      const std::uint64_t two = random_();
+      sum += static_cast<std::int64_t>(two >> 32) + static_cast<std::int64_t>(two & 0xFFFFFFFFu);
+    }
+    constexpr std::int64_t kMean = 6 * std::int64_t{0xFFFFFFFF};
+    return std::ldexp(static_cast<float>(sum - kMean), -32);
+  }
 
   std::uint32_t Element(std::int64_t i, std::int64_t columns) {
     const std::string& format = argument_.format;
@@ -143,8 +153,9 @@ class Filler {
         return Number(Normal());
       case Data::kExtremeScales:
         if (format == "f32" || format == "bf16") {
-          return Number(std::ldexp(sign * (1.0f + 0.5f * static_cast<float>(Below(2))),
-                                   static_cast<int>(Below(277)) - 149));
+          // Drawn one by one: compilers differ in the order of a call's arguments.
+          const float significand = sign * (1.0f + 0.5f * static_cast<float>(Below(2)));
+          return Number(std::ldexp(significand, static_cast<int>(Below(277)) - 149));
         }
         return Number(Below(2) == 0 ? sign * Largest(format) : Normal());
       case Data::kOneHot:
@@ -162,10 +173,9 @@ class Filler {
     return code;
   }
 
-  // The second half of every row is the first's, negated where the argument comes first: products
-  // with another argument that repeats its first half cancel.
+  // The second half of every row is the first's, negated where the argument says so.
   void Cancel(std::int64_t columns) {
-    const bool negate = argument_.name != "x" && !IsScale(argument_);
+    const bool negate = argument_.negate_second_half && !is_scale_;
     const std::uint32_t top = 1u << (FormatBits(argument_.format) - 1);
     for (std::int64_t i = 0; i < operand_.elements; ++i) {
       const std::int64_t column = i % columns;
@@ -184,7 +194,6 @@ class Filler {
   const std::uint32_t codes_;
   const bool is_scale_;
   const bool numbers_;
-  std::normal_distribution<float> normal_;
 };
 
 }  // namespace

@@ -13,6 +13,8 @@
 namespace lanewise::differential {
 namespace {
 
+constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+
 std::map<std::string, Operation, std::less<>>& Registry() {
   static auto* const registry = new std::map<std::string, Operation, std::less<>>;
   return *registry;
@@ -50,6 +52,13 @@ std::string_view DataName(Data data) {
       return "cancellation";
   }
   return "unknown";
+}
+
+std::optional<Data> FindData(std::string_view name) {
+  for (const Data data : kAllData) {
+    if (DataName(data) == name) return data;
+  }
+  return std::nullopt;
 }
 
 // A name that is not there is a mistake of the operation's entry, which no input can cause.
@@ -96,19 +105,20 @@ absl::StatusOr<std::vector<Operand>> OperandsOf(const Operation& operation, cons
     for (const std::string& text : argument.extents) {
       const absl::StatusOr<std::int64_t> extent =
           Evaluate(text, [&](std::string_view name) { return shape.Find(name); });
-      if (!extent.ok() || *extent < 0 || *extent > (std::int64_t{1} << 40)) {
+      if (!extent.ok() || *extent < 0 || *extent > kMostElements) {
         return absl::InvalidArgumentError(
             absl::StrCat(operation.name, ", argument ", argument.name, ", ", shape.Text(), ": ",
                          extent.ok() ? absl::StrCat("an extent of ", *extent)
                                      : std::string(StdView(extent.status().message()))));
       }
       operand.extents.push_back(*extent);
-      operand.elements *= *extent;
-      if (operand.elements > (std::int64_t{1} << 40)) {
+      // Both factors are at most 2^40, so that their product may pass 2^63.
+      if (*extent > 0 && operand.elements > kMostElements / *extent) {
         return absl::InvalidArgumentError(absl::StrCat(operation.name, ", argument ", argument.name,
                                                        ", ", shape.Text(),
                                                        ": more than 2^40 elements"));
       }
+      operand.elements *= *extent;
     }
     const int bits = FormatBits(argument.format);
     if (bits == 0) {

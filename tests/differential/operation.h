@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -43,7 +44,13 @@ enum class Data {
   kOneHot,         // one element a row is not zero, each row another column
   kCancellation,   // the second half of a row undoes the first, but for one element
 };
+inline constexpr Data kAllData[] = {Data::kRandomBits,  Data::kAllCodes,      Data::kIota,
+                                    Data::kNormal,      Data::kSubnormals,    Data::kNegativeZeros,
+                                    Data::kNan,         Data::kExtremeScales, Data::kOneHot,
+                                    Data::kCancellation};
+// "random bits": the kind's name in reports and for `check --data`.
 std::string_view DataName(Data data);
+std::optional<Data> FindData(std::string_view name);
 
 enum class Role { kInput, kOutput, kWorkspace };
 
@@ -76,6 +83,9 @@ struct Argument {
   int code_limit = 0;
   // Draws NaN and infinities under kRandomBits, kAllCodes and kNan only if set.
   bool allow_nan = true;
+  // Under kCancellation the second half of every row repeats the first. Set on one of two factors,
+  // it is the first's negated there, so that the products' sum cancels.
+  bool negate_second_half = false;
   // Fills the argument instead of the engine. It has the bytes in call.Bytes(name) and every
   // argument before it filled.
   std::function<void(Data, const Call&, std::mt19937_64&)> generate = {};

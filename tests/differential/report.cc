@@ -148,7 +148,20 @@ Difference Compare(const Operand& expected, const void* got, const Shape& shape)
       wrong[axis][static_cast<std::size_t>(coordinate[axis])] = true;
     }
   }
-  if (difference.count == 0) return difference;
+  if (difference.count == 0) {
+    const std::int64_t padding = expected.elements * bits % 8;
+    const std::size_t last = static_cast<std::size_t>(expected.bytes - 1);
+    const std::uint8_t want = static_cast<const std::uint8_t*>(expected.data)[last];
+    const std::uint8_t found = static_cast<const std::uint8_t*>(got)[last];
+    if (padding != 0 && want >> padding != found >> padding) {
+      difference.count = 1;
+      difference.text = absl::StrFormat(
+          "  %s: the %d padding bits behind the last of %d elements differ: expected 0x%X, got "
+          "0x%X",
+          argument.name, 8 - padding, expected.elements, want >> padding, found >> padding);
+    }
+    return difference;
+  }
 
   difference.text = absl::StrCat("  ", argument.name, ": ", difference.count, " of ",
                                  expected.elements, " elements differ:");

@@ -12,8 +12,8 @@
 namespace lanewise::differential {
 
 struct Difference {
-  std::int64_t count = 0;   // elements that differ
-  std::int64_t first = -1;  // the first of them, in memory
+  std::int64_t count = 0;   // elements that differ; 1 where padding bits alone do
+  std::int64_t first = -1;  // the first of them, in memory; -1 where padding bits alone differ
   std::string text;         // several lines; empty where nothing differs
 };
 

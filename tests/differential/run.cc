@@ -59,10 +59,17 @@ class CaseRun {
         seed_(seed),
         tampering_(tampering) {}
 
-  absl::Status Run(std::int64_t* kinds) {
+  absl::Status Run(std::int64_t* kinds, std::optional<Data> only) {
+    bool listed = false;
     for (const Data data : operation_.data) {
+      if (only && data != *only) continue;
+      listed = true;
       if (absl::Status status = RunData(data); !status.ok()) return status;
       if (kinds != nullptr) ++*kinds;
+    }
+    if (only && !listed) {
+      return absl::InvalidArgumentError(absl::StrCat(operation_.name, " does not list the data '",
+                                                     AbslView(DataName(*only)), "'"));
     }
     return absl::OkStatus();
   }
@@ -71,11 +78,11 @@ class CaseRun {
   // A report: the case's line, what went wrong, and how to see it again.
   absl::Status Failure(std::string_view what) const {
     const std::string name = absl::StrCat(SuiteName(implementation_), ".", shape_.Text());
-    return absl::InternalError(
-        absl::StrCat(operation_.name, " on ", implementation_.backend, ", ", shape_.Text(),
-                     ", data ", AbslView(DataName(data_)), ", seed ", seed_, "\n", AbslView(what),
-                     "\n  again: ./bazelw run //tests/differential:check -- --case '", name,
-                     "' --seed ", seed_, implementation_.repeat));
+    return absl::InternalError(absl::StrCat(
+        operation_.name, " on ", implementation_.backend, ", ", shape_.Text(), ", data ",
+        AbslView(DataName(data_)), ", seed ", seed_, "\n", AbslView(what),
+        "\n  again: ./bazelw run //tests/differential:check -- --case '", name, "' --data '",
+        AbslView(DataName(data_)), "' --seed ", seed_, implementation_.repeat));
   }
 
   // Memory of the call's operands, as the reference sees it.
@@ -111,13 +118,16 @@ class CaseRun {
         operand.tolerance = tolerances[i].data();
       }
     }
+    // Taken before the reference runs, which must leave its inputs alone as well.
+    std::vector<Image> before = MakeImages(call, 0);
     const absl::Status expected = operation_.reference(call);
+    if (absl::Status intact = CheckReference(call, before); !intact.ok()) return intact;
 
     if (!expected.ok() && !implementation_.can_refuse) return absl::OkStatus();
 
     std::vector<Image> first;
     for (int run = 0; run < 2; ++run) {
-      std::vector<Image> sent = MakeImages(call, run);
+      std::vector<Image> sent = run == 0 ? std::move(before) : MakeImages(call, run);
       if (tampering_.before) tampering_.before(sent);
       std::vector<Image> left = sent;
       absl::Status status = RunImplementation(left);
@@ -245,6 +255,21 @@ class CaseRun {
     return absl::OkStatus();
   }
 
+  // That the reference left its inputs as they were before it.
+  absl::Status CheckReference(const Call& call, std::vector<Image>& before) const {
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (before[i].argument->role != Role::kInput) continue;
+      const auto* const left = static_cast<const std::uint8_t*>(call.operands[i].data);
+      for (std::int64_t at = 0; at < before[i].bytes; ++at) {
+        if (before[i].data()[at] == left[at]) continue;
+        return Failure(absl::StrFormat(
+            "  %s: the reference writes an input's byte %d of %d: it was 0x%02X and is 0x%02X",
+            before[i].argument->name, at, before[i].bytes, before[i].data()[at], left[at]));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status CheckOutputs(const Call& call, std::vector<Image>& left) {
     std::string text;
     for (std::size_t i = 0; i < left.size(); ++i) {
@@ -252,7 +277,7 @@ class CaseRun {
       const Difference difference = Compare(call.operands[i], left[i].data(), shape_);
       if (difference.count == 0) continue;
       absl::StrAppend(&text, text.empty() ? "" : "\n", difference.text);
-      if (operation_.moves && !tampering_.after) {
+      if (operation_.moves && !tampering_.after && difference.first >= 0) {
         absl::StrAppend(&text, SourceText(i, difference.first));
       }
     }
@@ -279,7 +304,9 @@ class CaseRun {
   }
 
   // Of an operation that moves elements: which input element lies where output element `at` of
-  // operand `output` belongs. Three runs, whose inputs are the bytes of each element's index.
+  // operand `output` belongs. The inputs of each run are some bits of every element's index, as
+  // many as an element has; a last run with the lowest bits inverted tells what does not come from
+  // there.
   std::string SourceText(std::size_t output, std::int64_t at) const {
     std::vector<HostMemory> memory;
     absl::StatusOr<Call> call = Prepare(memory);
@@ -288,17 +315,28 @@ class CaseRun {
     while (call->operands[input].argument->role != Role::kInput) ++input;
     const Operand& source = call->operands[input];
     const int bits = FormatBits(source.argument->format);
-    std::int64_t index = 0;
-    for (int shift = 0; shift < 24; shift += bits) {
+    // What the output's element is when input element i holds code(i); nothing if it is refused.
+    const auto read = [&](const auto& code) -> std::optional<std::uint32_t> {
       for (std::int64_t i = 0; i < source.elements; ++i) {
-        SetBits(bits, source.data, i, static_cast<std::uint32_t>(i >> shift));
+        SetBits(bits, source.data, i, static_cast<std::uint32_t>(code(i)));
       }
       std::vector<Image> images = MakeImages(*call, 0);
       if (tampering_.before) tampering_.before(images);
-      if (!RunImplementation(images).ok()) return "";
-      index |= static_cast<std::int64_t>(GetBits(bits, images[output].data(), at)) << shift;
+      if (!RunImplementation(images).ok()) return std::nullopt;
+      return GetBits(bits, images[output].data(), at);
+    };
+    std::int64_t index = 0;
+    // At most 2^40 elements (OperandsOf), so that no shift passes 63.
+    for (int shift = 0; shift == 0 || (source.elements - 1) >> shift > 0; shift += bits) {
+      const auto found = read([&](std::int64_t i) { return i >> shift; });
+      if (!found) return "";
+      index |= static_cast<std::int64_t>(*found) << shift;
     }
-    if (index >= source.elements) return "\n  it holds no element of the input";
+    const auto inverse = read([](std::int64_t i) { return ~i; });
+    if (!inverse) return "";
+    const std::uint32_t mask = 0xFFFFFFFFu >> (32 - bits);
+    const bool moved = *inverse == (~static_cast<std::uint32_t>(index) & mask);
+    if (!moved || index >= source.elements) return "\n  it holds no element of the input";
     return absl::StrCat("\n  it holds the input's element ", PlaceText(source, shape_, index));
   }
 
@@ -313,8 +351,8 @@ class CaseRun {
 }  // namespace
 
 absl::Status RunCase(const Implementation& implementation, const Shape& shape, std::uint64_t seed,
-                     const Tampering& tampering, std::int64_t* kinds) {
-  return CaseRun(implementation, shape, seed, tampering).Run(kinds);
+                     const Tampering& tampering, std::int64_t* kinds, std::optional<Data> only) {
+  return CaseRun(implementation, shape, seed, tampering).Run(kinds, only);
 }
 
 std::string SuiteName(const Implementation& implementation) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,9 +53,11 @@ struct Implementation {
 // latter twice, between guards of 256 bytes with outputs of 0xA5 and then in memory of exactly the
 // size with outputs of 0x5A. OK where the outputs are the reference's by their contracts and the
 // same both times, inputs and guards are as they were; or where both refuse. Else the failure's
-// report. `kinds` counts the kinds that ran, if not null.
+// report. `kinds` counts the kinds that ran, if not null. `only` narrows the case to one kind of
+// data: InvalidArgument where the operation does not list it.
 absl::Status RunCase(const Implementation& implementation, const Shape& shape, std::uint64_t seed,
-                     const Tampering& tampering = {}, std::int64_t* kinds = nullptr);
+                     const Tampering& tampering = {}, std::int64_t* kinds = nullptr,
+                     std::optional<Data> only = std::nullopt);
 
 // "host/gfx942/dense": what stands before the shape in a case's name.
 std::string SuiteName(const Implementation& implementation);

@@ -127,7 +127,8 @@ Operation Gemv(const std::string& format) {
        .role = Role::kInput,
        .extents = {"N", "roundup(K, 128)"},
        // The copy has none.
-       .allow_nan = false},
+       .allow_nan = false,
+       .negate_second_half = true},
       {.name = "w_codes",
        .format = "e8m0",
        .role = Role::kInput,
