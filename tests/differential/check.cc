@@ -7,6 +7,7 @@
 //   ./bazelw run //tests/differential:check -- --operation dequantize/e4m3fn_to_f32 --kernel
 //   my.json
 //   ./bazelw run //tests/differential:check -- --list
+//   ./bazelw run //tests/differential:check -- --count
 //
 // Paths are relative to where the command is given.
 
@@ -37,7 +38,7 @@ struct Options {
   std::string operation, backend, shapes, one_case, kernel, data;
   std::uint64_t seed = 1;
   int most_failures = 3;
-  bool list = false;
+  bool list = false, count = false;
 };
 
 std::string Text(const absl::Status& status) { return std::string(StdView(status.message())); }
@@ -78,6 +79,31 @@ void List() {
                   extents.c_str());
     }
   }
+}
+
+// How many cases the test of each backend has; of those that are not there, why.
+absl::Status Count(std::uint64_t seed) {
+  for (const std::string_view name : kBackends) {
+    std::printf("%-16s ", std::string(name).c_str());
+    const absl::StatusOr<Backend> backend = OpenBackend(name);
+    if (!backend.ok()) {
+      std::printf("%s\n", Text(backend.status()).c_str());
+      continue;
+    }
+    std::size_t operations = 0, cases = 0, kinds = 0;
+    for (const Operation* operation : Operations()) {
+      if (!ImplementationOf(*operation, *backend)) continue;
+      const absl::StatusOr<std::vector<Shape>> shapes =
+          ParseShapes(operation->shapes, operation->dimensions, seed);
+      if (!shapes.ok()) return shapes.status();
+      ++operations;
+      cases += shapes->size();
+      kinds += shapes->size() * operation->data.size();
+    }
+    std::printf("%zu operations, %zu cases, %zu with their kinds of data\n", operations, cases,
+                kinds);
+  }
+  return absl::OkStatus();
 }
 
 // The number of failures.
@@ -170,6 +196,7 @@ int Main(int argc, char** argv) {
   app.add_option("--seed", options.seed, "of shapes and data (1)");
   app.add_option("--most-failures", options.most_failures, "after which to stop (3)");
   app.add_flag("--list", options.list, "list operations, dimensions and arguments");
+  app.add_flag("--count", options.count, "count the operations and cases of each backend");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -183,6 +210,11 @@ int Main(int argc, char** argv) {
   if (options.list) {
     List();
     return 0;
+  }
+  if (options.count) {
+    const absl::Status status = Count(options.seed);
+    if (!status.ok()) std::fprintf(stderr, "%s\n", Text(status).c_str());
+    return status.ok() ? 0 : 2;
   }
   const absl::StatusOr<int> failures = Check(options);
   if (!failures.ok()) {

@@ -43,20 +43,35 @@ std::int64_t InnerOf(const Pattern& pattern, int axis, std::int64_t parameter) {
   return size;
 }
 
-// A list of extents of one axis: from none on, odd counts, with the remainder; one that fits
-// nothing.
+bool IsOpen(const Pattern& pattern, int axis) {
+  return pattern.factor[pattern.FirstFactor(axis)].IsOpen();
+}
+
+// What may stand over on the axis after whole multiples of its smallest extent, or 0.
+std::int64_t OverOf(const Layout& layout, int axis, std::int64_t parameter) {
+  if (!layout.HasRemainder() || IsOpen(layout.remainder, axis)) return 0;
+  return InnerOf(layout.remainder, axis, parameter);
+}
+
+// An axis' extents that fit: odd counts, with the remainder.
 std::string ExtentsText(const Layout& layout, int axis, std::int64_t parameter, bool random) {
-  const Pattern& main = layout.main;
-  const std::int64_t inner = InnerOf(main, axis, parameter);
-  if (!main.factor[main.FirstFactor(axis)].IsOpen()) return absl::StrCat(inner);
+  const std::int64_t inner = InnerOf(layout.main, axis, parameter);
+  if (!IsOpen(layout.main, axis)) return absl::StrCat(inner);
   if (random) return absl::StrCat(inner, "*{1..9}");
   std::string text = absl::StrCat(inner, "*{1,3}");
-  if (layout.HasRemainder() &&
-      !layout.remainder.factor[layout.remainder.FirstFactor(axis)].IsOpen()) {
-    const std::int64_t over = InnerOf(layout.remainder, axis, parameter);
+  if (const std::int64_t over = OverOf(layout, axis, parameter); over > 0) {
     absl::StrAppend(&text, ",", over, ",", 2 * inner + over);
   }
   return text;
+}
+
+// None, which an open axis takes, and an extent that does not fit the layout; an open axis of
+// single units takes every extent.
+std::string EdgesText(const Layout& layout, int axis, std::int64_t parameter) {
+  const std::int64_t inner = InnerOf(layout.main, axis, parameter);
+  if (!IsOpen(layout.main, axis)) return absl::StrCat("0,", inner + 1);
+  const std::int64_t extra = OverOf(layout, axis, parameter) == 1 ? 2 : 1;
+  return extra < inner ? absl::StrCat("0,", inner + extra) : "0";
 }
 
 absl::StatusOr<BoundLayout> BoundOf(const Layout& layout, const Shape& shape) {
@@ -151,6 +166,18 @@ Operation Move(const Layout& layout, bool pack) {
     entry(parameter, false, "unit=1 by=*");
     entry(parameter, true, "unit=1 by=*");
     entry(parameter, true, "unit=2,4,8,16 by=plain");
+    // One axis after the other at its edges, the others at their smallest.
+    for (int edge = 0; edge < layout.main.axes; ++edge) {
+      std::string text;
+      for (int axis = 0; axis < layout.main.axes; ++axis) {
+        absl::StrAppend(&text, kSizes[axis], "=",
+                        axis == edge ? EdgesText(layout, axis, parameter)
+                                     : absl::StrCat(InnerOf(layout.main, axis, parameter)),
+                        " ");
+      }
+      if (has_parameter) absl::StrAppend(&text, "parameter=", parameter, " ");
+      absl::StrAppend(&operation.shapes, text, "unit=1 by=*\n");
+    }
   }
   // The array beside its memory order: logical extents on one side, one run on the other.
   std::vector<std::string> extents;
