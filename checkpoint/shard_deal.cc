@@ -11,8 +11,9 @@ namespace lanewise {
 std::vector<int> DealFiles(std::span<const std::int64_t> bytes, int shards) {
   std::vector<std::size_t> largest_first(bytes.size());
   std::iota(largest_first.begin(), largest_first.end(), std::size_t{0});
-  std::stable_sort(largest_first.begin(), largest_first.end(),
-                   [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
+  std::sort(largest_first.begin(), largest_first.end(), [&](std::size_t a, std::size_t b) {
+    return bytes[a] != bytes[b] ? bytes[a] > bytes[b] : a < b;
+  });
   std::set<std::pair<std::int64_t, int>> loads;  // bytes so far, shard
   for (int shard = 0; shard < shards; ++shard) loads.insert({0, shard});
   std::vector<int> owner(bytes.size(), 0);

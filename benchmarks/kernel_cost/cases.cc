@@ -7,10 +7,7 @@ namespace {
 
 using Cases = std::vector<CostCase> (*)();
 constexpr Cases kKernels[] = {
-    Fp4OrderCases,
-    DenseGemvCases,
-    MxQuantizeCases,
-    CommonCases,
+    Fp4OrderCases, DenseGemvCases, MoeCases, MxQuantizeCases, CommonCases,
 };
 
 }  // namespace

@@ -15,6 +15,8 @@ std::vector<CostCase> CommonCases();
 std::vector<CostCase> MxQuantizeCases();
 // hip/gfx942: the dense GEMV with its quantizer and the sum of splits.
 std::vector<CostCase> DenseGemvCases();
+// The routed experts: up/gate with its quantizer, and followed by down with the sum.
+std::vector<CostCase> MoeCases();
 // Loads of MXFP4 weights in tile-major and in lane-major order, next to each other.
 std::vector<CostCase> Fp4OrderCases();
 
