@@ -1,14 +1,15 @@
 #include "checkpoint/output_files.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "checkpoint/kept_metadata.h"
+#include "checkpoint/mapped_file.h"
 #include "checkpoint/safetensors_index.h"
 #include "weights/zero_signs.h"
 
@@ -81,9 +82,14 @@ absl::Status CheckNoOthers(const std::string& directory, const std::set<std::str
 }
 
 absl::Status CheckIndex(const std::string& path, const std::string& text) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return absl::OkStatus();
-  if (std::string(std::istreambuf_iterator<char>(in), {}) == text) return absl::OkStatus();
+  const absl::StatusOr<MappedFile> there = MappedFile::Open(path);
+  if (absl::IsNotFound(there.status())) return absl::OkStatus();
+  if (!there.ok()) return there.status();
+  const std::span<const std::uint8_t> bytes = there->bytes();
+  if (std::equal(bytes.begin(), bytes.end(), text.begin(), text.end(),
+                 [](std::uint8_t a, char b) { return a == static_cast<std::uint8_t>(b); })) {
+    return absl::OkStatus();
+  }
   return absl::AlreadyExistsError(
       absl::StrCat(path, " is the index of another checkpoint; --overwrite replaces it"));
 }

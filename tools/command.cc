@@ -24,6 +24,11 @@ std::string UserPath(const std::string& path) {
   return (std::filesystem::path(caller) / path).string();
 }
 
+CLI::Validator NotEmpty() {
+  return CLI::Validator(
+      [](std::string& path) { return path.empty() ? std::string("the path is empty") : ""; }, "");
+}
+
 absl::StatusOr<std::int64_t> ParseSize(const std::string& text) {
   const auto refuse = [&] {
     return absl::InvalidArgumentError(

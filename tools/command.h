@@ -34,6 +34,10 @@ Action AddSynthesize(CLI::App& app);
 // runs in a folder of its own and says in BUILD_WORKING_DIRECTORY where it was called.
 std::string UserPath(const std::string& path);
 
+// For options that are paths: an empty one, such as a variable of a script that is not set, is
+// wrong usage and not the directory where the user stands.
+CLI::Validator NotEmpty();
+
 // "1073741824", "512M", "1.5GiB": bytes, K, M, G and T of 1024, with or without B or iB.
 // InvalidArgument for anything else, and for less than a byte.
 absl::StatusOr<std::int64_t> ParseSize(const std::string& text);

@@ -58,8 +58,13 @@ int main(int argc, char** argv) {
   for (const auto& [command, action] : actions) {
     if (!command->parsed()) continue;
     const absl::Status status = action();
-    if (status.ok()) return 0;
-    std::fflush(stdout);
+    const bool told = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    if (status.ok() && told) return 0;
+    if (status.ok()) {
+      std::fprintf(stderr, "lanewise %s: done, but its report could not be written to stdout\n",
+                   command->get_name().c_str());
+      return 1;
+    }
     std::fprintf(stderr, "lanewise %s: %s\n", command->get_name().c_str(),
                  std::string(status.message()).c_str());
     const int signal = lanewise::tools::InterruptingSignal();

@@ -167,9 +167,11 @@ Action AddPrepare(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("IN", options->in,
                  "A safetensors file, a *.safetensors.index.json, or a directory of a checkpoint")
-      ->required();
+      ->required()
+      ->check(NotEmpty());
   app.add_option("OUT", options->out, "A file if IN is a file (and --tp is 1), else a directory")
-      ->required();
+      ->required()
+      ->check(NotEmpty());
   app.add_option("--target", options->target, "gfx942, gfx950 or flashmla")
       ->required()
       ->check(CLI::IsMember({"gfx942", "gfx950", "flashmla"}));

@@ -136,8 +136,11 @@ absl::Status RunDequantize(const DequantizeFlags& flags, JsonReport* json) {
 Action AddQuantize(CLI::App& app) {
   auto flags = std::make_shared<QuantizeFlags>();
   app.add_option("IN", flags->in, "A float checkpoint: a safetensors file, an index or a directory")
-      ->required();
-  app.add_option("OUT", flags->out, "A file if IN is one, else a directory")->required();
+      ->required()
+      ->check(NotEmpty());
+  app.add_option("OUT", flags->out, "A file if IN is one, else a directory")
+      ->required()
+      ->check(NotEmpty());
   app.add_option("--format", flags->format,
                  "mxfp8 (e4m3fn, the default), mxfp8-fnuz (e4m3fnuz) or mxfp4 (e2m1)")
       ->check(CLI::IsMember({"mxfp8", "mxfp8-fnuz", "mxfp4"}));
@@ -171,8 +174,12 @@ Action AddQuantize(CLI::App& app) {
 
 Action AddDequantize(CLI::App& app) {
   auto flags = std::make_shared<DequantizeFlags>();
-  app.add_option("IN", flags->in, "An MXFP8 or MXFP4 checkpoint with E8M0 codes")->required();
-  app.add_option("OUT", flags->out, "A file if IN is one, else a directory")->required();
+  app.add_option("IN", flags->in, "An MXFP8 or MXFP4 checkpoint with E8M0 codes")
+      ->required()
+      ->check(NotEmpty());
+  app.add_option("OUT", flags->out, "A file if IN is one, else a directory")
+      ->required()
+      ->check(NotEmpty());
   app.add_option("--to", flags->to, "bf16 (the default) or f32")
       ->check(CLI::IsMember({"bf16", "f32"}));
   app.add_flag("--overwrite", flags->overwrite, "Replace files that are at OUT already");

@@ -55,8 +55,11 @@ Action AddRestore(CLI::App& app) {
   app.add_option(
          "PREPARED", options->in,
          "What prepare wrote: a file, an index, a directory, or a directory of rank-0, rank-1, ...")
-      ->required();
-  app.add_option("OUT", options->out, "A file or a directory, as the source was")->required();
+      ->required()
+      ->check(NotEmpty());
+  app.add_option("OUT", options->out, "A file or a directory, as the source was")
+      ->required()
+      ->check(NotEmpty());
   app.add_flag("--overwrite", options->overwrite, "Replace files that are at OUT already");
   AddMemory(app, &options->memory);
   app.add_option("--threads", options->threads, "Threads; 0, the default, takes all processors")

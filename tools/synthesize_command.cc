@@ -109,7 +109,8 @@ bool AddSize(const std::string& text, std::map<std::string, std::int64_t>& sizes
 Action AddSynthesize(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("OUT", options->out, "A directory for the checkpoint's files and its index")
-      ->required();
+      ->required()
+      ->check(NotEmpty());
   app.add_option("--model", options->model,
                  "deepseek-v4.1-flash, deepseek-v4-flash, deepseek-v4-pro, gpt-oss-20b, "
                  "gpt-oss-120b, minimax-m3, or a JSON file (docs/synthesize.md)")

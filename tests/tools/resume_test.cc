@@ -1,6 +1,7 @@
 // prepare --resume: what is complete and right is kept, the rest is made, and in the end it is what
 // one run writes.
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,6 +56,20 @@ class ResumeTest : public testing::Test {
   const std::string in_ = directory_.File("model"), out_ = directory_.File("out"),
                     whole_ = directory_.File("whole");
 };
+
+TEST_F(ResumeTest, RefusesAnIndexThatIsNoFile) {
+  const std::string index = out_ + "/model.safetensors.index.json";
+  fs::remove(index);
+  fs::create_directory(index);
+  const Ran directory = Prepare({"--lossless", "--resume"});
+  EXPECT_EQ(directory.status, 1) << Text(directory);
+  EXPECT_NE(directory.err.find(index), std::string::npos) << Text(directory);
+  fs::remove(index);
+  ASSERT_EQ(mkfifo(index.c_str(), 0600), 0);
+  const Ran pipe = Prepare({"--lossless", "--resume"});
+  EXPECT_EQ(pipe.status, 1) << Text(pipe);
+  EXPECT_NE(pipe.err.find(index), std::string::npos) << Text(pipe);
+}
 
 TEST_F(ResumeTest, KeepsWhatIsThere) {
   const auto kept = fs::last_write_time(out_ + "/model-00001-of-00004.safetensors");
