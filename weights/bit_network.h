@@ -29,8 +29,6 @@ struct RegisterPermutation {
   std::array<std::uint8_t, kMaxVectorBytes> first_byte_of = {};
   std::array<std::uint32_t, kMaxVectorBytes / 4> word_of = {};
   std::array<std::uint8_t, kMaxVectorBytes> last_byte_of = {};
-
-  bool identity() const { return !first_bytes && !words && !last_bytes; }
 };
 
 // Exchanges and permutations in the order that packing runs them; `inverse` undoes them, its

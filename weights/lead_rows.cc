@@ -1,25 +1,35 @@
 #include "weights/lead_rows.h"
 
-#include <algorithm>
-
 namespace lanewise {
+namespace {
+
+// Whether each lead is `rows` whole rows in their order, told by the digits of the layout.
+bool AreWholeRows(const BoundLayout& layout, std::int64_t rows, std::int64_t lead_bytes) {
+  for (int i = 0; i < layout.regions(); ++i) {
+    const Region& region = layout.region(i);
+    for (int j = 0; j < region.digits; ++j) {
+      const Digit& digit = region.digit[j];
+      if (digit.size == 1) continue;
+      const bool within = digit.axis != 0 || digit.coordinate_stride * digit.size <= rows;
+      // Outside, a lead further along the rows is a lead further in memory.
+      if (within ? digit.memory_stride * digit.size > lead_bytes
+                 : rows % digit.coordinate_stride != 0 ||
+                       digit.memory_stride * rows != digit.coordinate_stride * lead_bytes) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
 
 LeadRows LeadRowsOf(const Packer& packer) {
   const std::int64_t leads = packer.leads();
   if (leads == 0 || packer.layout().units() == 0) return {true, 0};
   const BoundLayout& layout = packer.layout();
-  LeadRows lead = {layout.extent(0) % leads == 0, layout.extent(0) / leads};
-  // Leads are alike but for where they begin, so the second tells of all.
-  for (const std::int64_t i : {std::int64_t{0}, std::min<std::int64_t>(1, leads - 1)}) {
-    if (lead.rows * layout.extent(1) != packer.lead_bytes()) lead.contiguous = false;
-    for (const std::int64_t row : {i * lead.rows, (i + 1) * lead.rows - 1}) {
-      const std::int64_t coordinate[] = {row, 0};
-      if (!lead.contiguous || layout.Offset(coordinate) / packer.lead_bytes() != i) {
-        lead.contiguous = false;
-      }
-    }
-  }
-  return lead;
+  const std::int64_t rows = layout.extent(0) / leads;
+  return {layout.extent(0) % leads == 0 && AreWholeRows(layout, rows, packer.lead_bytes()), rows};
 }
 
 }  // namespace lanewise

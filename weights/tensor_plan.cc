@@ -295,28 +295,6 @@ bool RestoreCodeRows(const TensorPlan& plan, std::span<const std::uint8_t> memor
                        place);
 }
 
-// The rows that one lead holds, if leads are whole rows in their order; otherwise 0.
-std::int64_t RowsOfLead(const Packer& packer) {
-  const BoundLayout& layout = packer.layout();
-  if (packer.leads() == 0 || layout.extent(0) % packer.leads() != 0) return 0;
-  const std::int64_t rows = layout.extent(0) / packer.leads(), bytes = packer.lead_bytes();
-  for (int i = 0; i < layout.regions(); ++i) {
-    const Region& region = layout.region(i);
-    for (int j = 0; j < region.digits; ++j) {
-      const Digit& digit = region.digit[j];
-      if (digit.size == 1) continue;
-      const bool within = digit.axis != 0 || digit.coordinate_stride * digit.size <= rows;
-      // Outside, a lead further along the rows is a lead further in memory.
-      if (within ? digit.memory_stride * digit.size > bytes
-                 : rows % digit.coordinate_stride != 0 ||
-                       digit.memory_stride * rows != digit.coordinate_stride * bytes) {
-        return 0;
-      }
-    }
-  }
-  return rows;
-}
-
 // What a thread takes back to rows at a time before it undoes their conversion: within its L2
 // cache.
 constexpr std::int64_t kRestoredBytes = 256 * 1024;
@@ -468,7 +446,8 @@ absl::Status RestorePlan(const TensorPlan& plan, std::span<const std::uint8_t> m
   // and several may share one. The buffer holds a few leads where they are whole rows.
   const Packer& packer = plan.packer;
   const std::int64_t row_bytes = packer.layout().extent(1);
-  const std::int64_t lead_rows = RowsOfLead(packer);
+  const LeadRows lead_of = LeadRowsOf(packer);
+  const std::int64_t lead_rows = lead_of.contiguous ? lead_of.rows : 0;
   const std::int64_t leads_at_once =
       lead_rows == 0 || std::ssize(memory) != plan.bytes()
           ? std::max<std::int64_t>(1, packer.leads())
