@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <random>
 #include <utility>
 #include <vector>
@@ -36,6 +38,18 @@ std::string TemporaryName(const std::string& path) {
   return absl::StrCat(DirectoryOf(path), "/", absl::StrFormat(".lanewise-%016x.tmp", draw));
 }
 
+// Whether a file lies in memory, and how much more finds room there. Reserving would make all of
+// its pages at once, by one thread, before anything can be written.
+bool IsInMemory(int fd, int64_t* room) {
+  constexpr int64_t kTmpfsMagic = 0x01021994;  // linux/magic.h
+  struct statfs info;
+  if (fstatfs(fd, &info) != 0 || info.f_type != kTmpfsMagic) return false;
+  // 0 blocks: there is no limit.
+  *room = info.f_blocks == 0 ? std::numeric_limits<int64_t>::max()
+                             : static_cast<int64_t>(info.f_bavail) * info.f_bsize;
+  return true;
+}
+
 }  // namespace
 
 absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& path, int64_t size) {
@@ -58,11 +72,14 @@ absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& path, int64_t s
                          absl::StrCat(path, ": cannot create a file in ", DirectoryOf(path)));
     }
   }
-  // Some file systems cannot reserve; there a full disk shows at the write.
   file.size_ = size;
-  file.reserved_ = size == 0 || fallocate(file.fd_, 0, 0, size) == 0;
-  if (!file.reserved_ && errno != EOPNOTSUPP && errno != ENOSYS) {
-    return SystemError(errno, absl::StrCat(path, ": cannot reserve ", size, " bytes on disk"));
+  if (int64_t room = 0; IsInMemory(file.fd_, &room)) {
+    if (size > room) {
+      return SystemError(ENOSPC, absl::StrCat(path, ": ", size, " bytes, of which ", room,
+                                              " find room in memory"));
+    }
+  } else if (absl::Status status = file.Reserve(); !status.ok()) {
+    return status;
   }
   if (ftruncate(file.fd_, size) != 0) {
     return SystemError(errno, absl::StrCat(path, ": cannot make a file of ", size, " bytes"));
@@ -86,6 +103,13 @@ AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
 
 AtomicFile::~AtomicFile() { Discard(); }
 
+absl::Status AtomicFile::Reserve() {
+  // Some file systems cannot; there a full disk shows at the write.
+  reserved_ = size_ == 0 || fallocate(fd_, 0, 0, size_) == 0;
+  if (reserved_ || errno == EOPNOTSUPP || errno == ENOSYS) return absl::OkStatus();
+  return SystemError(errno, absl::StrCat(path_, ": cannot reserve ", size_, " bytes on disk"));
+}
+
 void AtomicFile::Unmap() {
   if (map_ != nullptr) munmap(map_, static_cast<size_t>(size_));
   map_ = nullptr;
@@ -94,6 +118,9 @@ void AtomicFile::Unmap() {
 absl::StatusOr<std::span<uint8_t>> AtomicFile::Map() {
   if (fd_ < 0) return absl::FailedPreconditionError(absl::StrCat(path_, ": is already complete"));
   if (size_ == 0) return std::span<uint8_t>();
+  if (!reserved_) {
+    if (absl::Status status = Reserve(); !status.ok()) return status;
+  }
   const std::vector<uint8_t> zeros(reserved_ ? 0 : size_t{1} << 20);
   for (int64_t at = 0; !reserved_ && at < size_; at += static_cast<int64_t>(zeros.size())) {
     const size_t count = std::min(zeros.size(), static_cast<size_t>(size_ - at));

@@ -18,9 +18,9 @@ namespace lanewise {
 class AtomicFile {
  public:
   // A file of `size` zero bytes in `path`'s directory, with its room on disk reserved where the
-  // file system can. It has no name until Commit, so that nothing stays behind however the process
-  // ends; where the file system knows no such files, it has a temporary one. Refuses a `path` that
-  // is there and not an ordinary file.
+  // file system can; in memory (tmpfs) it is only checked that there is room. It has no name until
+  // Commit, so that nothing stays behind however the process ends; where the file system knows no
+  // such files, it has a temporary one. Refuses a `path` that is there and not an ordinary file.
   static absl::StatusOr<AtomicFile> Create(const std::string& path, int64_t size);
 
   AtomicFile(AtomicFile&& other) noexcept;
@@ -44,6 +44,7 @@ class AtomicFile {
   AtomicFile() = default;
   void Discard();
   void Unmap();
+  absl::Status Reserve();
   absl::Status Name();
 
   std::string path_;
