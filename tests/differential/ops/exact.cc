@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "reference/block_codes.h"
 #include "reference/exact/accumulator.h"
 #include "reference/flashmla/fused_gemm.h"
 #include "reference/flashmla/fused_layout.h"
@@ -267,10 +266,8 @@ const Registration kO([] {
       "random 4: T=1..3 groups=1..3 R=1..20 heads=1..5 dim=32*{1..3} codes=rows\n"
       "T=1 groups=2 R=32 heads=2 dim=48 codes=rows  # refused";
   AddFactor(operation, "o", "e4m3fn", {"T", "groups * heads * dim"}, "T", false);
-  operation.arguments.back().extents[1] = "groups * heads * dim / 32";
   AddFactor(operation, "w", "e4m3fn", {"groups * R", "heads * dim"},
             "groups * R - codes * (groups * R - groups * R / 32)", true);
-  operation.arguments.back().extents[1] = "heads * dim / 32";
   AddOutput(operation, "out", "f32", {"T", "groups * R"});
   operation.data = kData;
   operation.reference = PlainO;
