@@ -1,5 +1,5 @@
 // Writes the header and the source of a hip_code_object's library:
-//   embed PACKAGE NAME HEADER SOURCE NAME.ARCH.hsaco...
+//   embed PACKAGE NAME HEADER SOURCE NAME.ARCH.{hsaco,ptx}...
 
 #include <cctype>
 #include <cstdio>
@@ -28,12 +28,12 @@ std::string CamelCase(const std::string& name) {
 
 // "out/dense_gemv.gfx942.hsaco" to "gfx942".
 std::string ArchOf(const std::string& path) {
-  const size_t end = path.rfind(".hsaco");
+  const size_t end = path.rfind('.');
   const size_t begin = path.rfind('.', end - 1) + 1;
   return path.substr(begin, end - begin);
 }
 
-// A string literal's worth of bytes, in lines of 32.
+// The initializer of an array, in lines of 32.
 void WriteBytes(const std::string& bytes, std::ostream& out) {
   constexpr char kDigits[] = "0123456789abcdef";
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -41,6 +41,30 @@ void WriteBytes(const std::string& bytes, std::ostream& out) {
     const auto byte = static_cast<unsigned char>(bytes[i]);
     out << "0x" << kDigits[byte >> 4] << kDigits[byte & 15] << ',';
   }
+}
+
+bool IsPtx(const std::string& path) { return path.ends_with(".ptx"); }
+
+// A string literal, line by line: much faster to compile than numbers.
+void WriteText(const std::string& text, std::ostream& out) {
+  out << "    \"";
+  for (size_t i = 0; i < text.size(); ++i) {
+    switch (text[i]) {
+      case '\n':
+        out << (i + 1 < text.size() ? "\\n\"\n    \"" : "\\n");
+        break;
+      case '\t':
+        out << "\\t";
+        break;
+      case '"':
+      case '\\':
+        out << '\\';
+        [[fallthrough]];
+      default:
+        out << text[i];
+    }
+  }
+  out << '"';
 }
 
 void WriteHeader(const std::string& package, const std::string& name, std::ostream& out) {
@@ -66,6 +90,12 @@ bool WriteSource(const std::string& package, const std::string& name,
       std::cerr << "embed: cannot read " << input << "\n";
       return false;
     }
+    if (IsPtx(input)) {
+      out << "constexpr uint8_t k" << CamelCase(ArchOf(input)) << "[] =\n";
+      WriteText(bytes, out);
+      out << ";\n\n";
+      continue;
+    }
     // Aligned as a page: the loader reads ELF structures in place.
     out << "alignas(4096) constexpr uint8_t k" << CamelCase(ArchOf(input)) << "[] = {\n";
     WriteBytes(bytes, out);
@@ -73,8 +103,10 @@ bool WriteSource(const std::string& package, const std::string& name,
   }
   out << "constexpr EmbeddedCodeObject kObjects[] = {\n";
   for (const std::string& input : inputs) {
-    out << "    {\"" << name << "\", \"" << ArchOf(input) << "\", k" << CamelCase(ArchOf(input))
-        << "},\n";
+    const std::string array = "k" + CamelCase(ArchOf(input));
+    // A literal's own zero is not the PTX's.
+    out << "    {\"" << name << "\", \"" << ArchOf(input) << "\", {" << array << ", sizeof("
+        << array << ")" << (IsPtx(input) ? " - 1" : "") << "}},\n";
   }
   out << "};\n\n}  // namespace\n\nstd::span<const EmbeddedCodeObject> " << CamelCase(name)
       << "CodeObjects() { return kObjects; }\n\n}  // namespace lanewise::hip\n";
@@ -85,7 +117,7 @@ bool WriteSource(const std::string& package, const std::string& name,
 
 int main(int argc, char** argv) {
   if (argc < 6) {
-    std::cerr << "usage: embed PACKAGE NAME HEADER SOURCE NAME.ARCH.hsaco...\n";
+    std::cerr << "usage: embed PACKAGE NAME HEADER SOURCE NAME.ARCH.{hsaco,ptx}...\n";
     return 2;
   }
   const std::vector<std::string> inputs(argv + 5, argv + argc);

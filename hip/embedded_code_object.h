@@ -10,9 +10,9 @@
 namespace lanewise::hip {
 
 struct EmbeddedCodeObject {
-  std::string_view name;  // "dense_gemv"
-  std::string_view arch;  // "gfx942"
-  std::span<const uint8_t> bytes;
+  std::string_view name;           // "dense_gemv"
+  std::string_view arch;           // "gfx942"; "sm_80"
+  std::span<const uint8_t> bytes;  // an ELF file; PTX
 };
 
 }  // namespace lanewise::hip

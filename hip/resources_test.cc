@@ -20,11 +20,18 @@ std::vector<std::string>& Paths() {
   return *kPaths;
 }
 
+std::vector<uint8_t> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool IsPtx(const std::string& path) { return path.ends_with(".ptx"); }
+
 TEST(Resources, NoSpillAndNoScratch) {
   ASSERT_FALSE(Paths().empty()) << "no code object given";
   for (const std::string& path : Paths()) {
-    std::ifstream file(path, std::ios::binary);
-    const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
+    if (IsPtx(path)) continue;
+    const std::vector<uint8_t> bytes = ReadFile(path);
     const auto arch = path.find(".gfx950.") == std::string::npos ? emulator::Arch::kGfx942
                                                                  : emulator::Arch::kGfx950;
     auto object = emulator::CodeObject::Load(bytes, arch);
@@ -36,6 +43,17 @@ TEST(Resources, NoSpillAndNoScratch) {
       EXPECT_EQ(kernel.private_segment_size, 0u) << path << ": " << kernel.name;
       EXPECT_FALSE(kernel.uses_dynamic_stack) << path << ": " << kernel.name;
     }
+  }
+}
+
+// Of PTX only that it asks for no memory of a lane's own: registers are the driver's affair.
+TEST(Resources, PtxHasNoLocalMemory) {
+  for (const std::string& path : Paths()) {
+    if (!IsPtx(path)) continue;
+    const std::vector<uint8_t> bytes = ReadFile(path);
+    const std::string text(bytes.begin(), bytes.end());
+    EXPECT_NE(text.find(".entry"), std::string::npos) << path;
+    EXPECT_EQ(text.find(".local"), std::string::npos) << path;
   }
 }
 

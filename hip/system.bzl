@@ -84,8 +84,11 @@ cc_library(
 HIP_COMPILER = "{compiler}"
 # What makes a target that needs the compiler compatible: nothing, or what to install.
 HIP_COMPILER_REQUIRES = {requires}
+# The compiler of PTX, for NVIDIA's chips; "" where there is none. ROCm's makes code for AMD's alone.
+PTX_COMPILER = "{ptx_compiler}"
 """.format(
         compiler = compiler or "",
+        ptx_compiler = ctx.which("clang++-22") or "",
         requires = [] if compiler else ["//hip:install_clang_22"],
     ))
 
@@ -94,5 +97,5 @@ system_hip = repository_rule(
     environ = ["PATH", "ROCM_PATH"],
     local = True,
     doc = "@system_hip: HIP's runtime headers and library, and (config.bzl) the device compiler: ROCM_PATH's or " +
-          "/opt/rocm's clang++, else clang++-22.",
+          "/opt/rocm's clang++, else clang++-22; and that of PTX, clang++-22.",
 )

@@ -41,8 +41,7 @@ TEST_P(Fp4MovesTest, EveryNibbleAtEveryPlace) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Chips, Fp4MovesTest, testing::Values("gfx942", "gfx950"),
-                         LauncherTest::Name);
+INSTANTIATE_TEST_SUITE_P(Chips, Fp4MovesTest, testing::ValuesIn(Chips()), LauncherTest::Name);
 
 }  // namespace
 }  // namespace lanewise::hip

@@ -19,7 +19,7 @@ __device__ uint32_t NegativeZeros(uint32_t word) {
 
 // The sum over the wave's lanes, in lane 0.
 __device__ uint32_t WaveSum(uint32_t value) {
-  for (uint32_t step = 32; step > 0; step /= 2) {
+  for (uint32_t step = lanewise::device::kWaveSize / 2; step > 0; step /= 2) {
     value += lanewise::device::FromLane(value, lanewise::device::LaneId() ^ step);
   }
   return value;
@@ -52,7 +52,7 @@ __device__ void Rewrite(uint8_t* bytes, uint64_t count, uint64_t* changed) {
   if (changed == nullptr) return;
   const uint32_t sum = WaveSum(found);
   if (lanewise::device::LaneId() == 0 && sum != 0) {
-    __hip_atomic_fetch_add(changed, uint64_t{sum}, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    atomicAdd(changed, uint64_t{sum});
   }
 }
 

@@ -2,7 +2,8 @@
 #define LANEWISE_HIP_COMMON_QUANTIZE_BLOCK_H_
 
 // Device code that quantizes blocks of 32 elements, the bytes being reference::QuantizeBlock's for
-// every rule, maximum, floor, smallest code and policy, on gfx942 and gfx950 from this one source.
+// every rule, maximum, floor, smallest code and policy, on gfx942, gfx950 and NVIDIA's chips from
+// this one source.
 //
 // A block is spread over neighbouring lanes as the kernel likes; four lanes of eight, say:
 //
@@ -45,11 +46,10 @@ __device__ inline uint32_t MaxMagnitude(uint32_t magnitude, float x) {
 
 namespace internal {
 
-// The larger of a lane's value and that of the lane that a DPP control pairs it with.
-template <int kControl>
+// The larger of a lane's value and that of lane LaneId() ^ kDistance.
+template <int kDistance>
 __device__ inline uint32_t MaxWithPartner(uint32_t value) {
-  const auto partner = static_cast<uint32_t>(__builtin_amdgcn_update_dpp(
-      0, static_cast<int>(value), kControl, 0xF, 0xF, /*bound_ctrl=*/true));
+  const uint32_t partner = FromPartner<kDistance>(value);
   return value > partner ? value : partner;
 }
 
@@ -61,15 +61,11 @@ template <int kLanes>
 __device__ inline uint32_t MaxOverLanes(uint32_t value) {
   static_assert(kLanes == 1 || kLanes == 2 || kLanes == 4 || kLanes == 8 || kLanes == 16 ||
                 kLanes == 32);
-  if constexpr (kLanes >= 2) value = internal::MaxWithPartner<0xB1>(value);    // quad_perm 1,0,3,2
-  if constexpr (kLanes >= 4) value = internal::MaxWithPartner<0x4E>(value);    // quad_perm 2,3,0,1
-  if constexpr (kLanes >= 8) value = internal::MaxWithPartner<0x141>(value);   // row_half_mirror
-  if constexpr (kLanes >= 16) value = internal::MaxWithPartner<0x140>(value);  // row_mirror
-  if constexpr (kLanes >= 32) {
-    const auto partner = static_cast<uint32_t>(
-        __builtin_amdgcn_ds_swizzle(static_cast<int>(value), 0x401F));  // lane ^ 16
-    value = value > partner ? value : partner;
-  }
+  if constexpr (kLanes >= 2) value = internal::MaxWithPartner<1>(value);
+  if constexpr (kLanes >= 4) value = internal::MaxWithPartner<2>(value);
+  if constexpr (kLanes >= 8) value = internal::MaxWithPartner<7>(value);
+  if constexpr (kLanes >= 16) value = internal::MaxWithPartner<15>(value);
+  if constexpr (kLanes >= 32) value = internal::MaxWithPartner<16>(value);
   return value;
 }
 
@@ -231,9 +227,7 @@ class BlockEncoder {
  private:
   // x * 2^(127 - code), clamped to the maximum. Infinity becomes the maximum. (Of a NaN block
   // nothing is used.)
-  __device__ float Scaled(float x) const {
-    return __builtin_amdgcn_fmed3f(x * scale_, -maximum_, maximum_);
-  }
+  __device__ float Scaled(float x) const { return Clamp(x * scale_, -maximum_, maximum_); }
 
   // Two elements by the chip's conversion into the low half of `old` or the next.
   template <bool kHigh>

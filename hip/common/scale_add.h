@@ -43,9 +43,6 @@ __device__ inline uint32_t ByteOf(uint32_t dword, int index) {
   return (dword >> (8 * index)) & 255;
 }
 
-// Whether all active lanes say yes: one scalar value, so that a branch on it does not diverge.
-__device__ inline bool AllLanes(bool yes) { return __builtin_amdgcn_ballot_w64(!yes) == 0; }
-
 // Whether each of four pairs of codes, byte by byte, surely has a sum from 128 to 381: w's bytes
 // are in [64, 190] and x's in [64, 191]. Bytes from 64 to 191 are those whose two upper bits
 // differ.
@@ -96,7 +93,9 @@ typedef float Float2 __attribute__((ext_vector_type(2)));
 // pair whose other register is anything's, for instance an awaited load's, and then waits for that.
 __device__ inline Float2 Pair(float x) {
   Float2 pair = {x, x};
+#if defined(__AMDGCN__)
   asm("" : "+v"(pair));
+#endif
   return pair;
 }
 

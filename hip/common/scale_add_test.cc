@@ -75,6 +75,7 @@ class ScaleAddTest : public LauncherTest {
  protected:
   void SetUp() override {
     LauncherTest::SetUp();
+    if (IsSkipped()) return;
     auto module = Module::Load(ScaleAddKernelsCodeObjects(), device());
     ASSERT_TRUE(module.ok()) << module.status();
     module_.emplace(*std::move(module));
@@ -109,8 +110,7 @@ class ScaleAddTest : public LauncherTest {
   std::optional<Module> module_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Chips, ScaleAddTest, testing::Values("gfx942", "gfx950"),
-                         LauncherTest::Name);
+INSTANTIATE_TEST_SUITE_P(Chips, ScaleAddTest, testing::ValuesIn(Chips()), LauncherTest::Name);
 
 TEST_P(ScaleAddTest, EverySumOfCodes) {
   const uint64_t seed = NewSeed();

@@ -155,6 +155,7 @@ class MoeTest : public LauncherTest {
  protected:
   void SetUp() override {
     LauncherTest::SetUp();
+    if (IsSkipped()) return;
     auto up_gate = MoeUpGate::Load(device());
     ASSERT_TRUE(up_gate.ok()) << up_gate.status();
     up_gate_.emplace(*std::move(up_gate));

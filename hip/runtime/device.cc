@@ -1,11 +1,26 @@
 #include "hip/runtime/device.h"
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "hip/hip_api.h"
 #include "hip/runtime/error.h"
 
 namespace lanewise::hip {
+namespace {
+
+// The number of an "sm_90"; -1 of any other text. "sm_90a" is such: its code runs nowhere else.
+int SmNumber(std::string_view arch) {
+  constexpr std::string_view kPrefix = "sm_";
+  int number = -1;
+  if (arch.substr(0, kPrefix.size()) != kPrefix ||
+      !absl::SimpleAtoi(AbslView(arch.substr(kPrefix.size())), &number)) {
+    return -1;
+  }
+  return number;
+}
+
+}  // namespace
 
 absl::StatusOr<int> Device::Count() {
   int count = 0;
@@ -45,6 +60,11 @@ absl::StatusOr<Device> Device::OfArch(std::string_view arch) {
     absl::StrAppend(&found, found.empty() ? "" : ", ", device->arch());
   }
   return absl::NotFoundError(absl::StrCat("no ", AbslView(arch), " device; there are: ", found));
+}
+
+bool Device::Runs(std::string_view arch) const {
+  const int number = SmNumber(arch);
+  return arch == arch_ || (number >= 0 && number <= SmNumber(arch_));
 }
 
 absl::Status Device::MakeCurrent() const {

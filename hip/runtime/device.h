@@ -30,8 +30,12 @@ class Device {
 
   int index() const { return index_; }
   const std::string& name() const { return name_; }
-  // The chip without its target features: "gfx942".
+  // The chip without its target features: "gfx942"; of NVIDIA's "sm_" and the compute capability's
+  // digits: "sm_90".
   const std::string& arch() const { return arch_; }
+  // Whether code for the chip `arch` runs here: AMD's for this very chip; NVIDIA's, which is PTX,
+  // for this one or an older one.
+  bool Runs(std::string_view arch) const;
   int compute_units() const { return compute_units_; }
   int64_t lds_bytes() const { return lds_bytes_; }  // a workgroup's at most
   int64_t memory_bytes() const { return memory_bytes_; }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "hip/msgpack.h"
+#include "hip/runtime/ptx_signature.h"
 
 namespace lanewise::hip {
 namespace {
@@ -66,6 +67,9 @@ absl::StatusOr<std::span<const uint8_t>> FindMetadata(std::span<const uint8_t> b
 
 absl::StatusOr<std::map<std::string, std::vector<int64_t>>> ReadKernelSignatures(
     std::span<const uint8_t> code_object) {
+  const std::string_view text(reinterpret_cast<const char*>(code_object.data()),
+                              code_object.size());
+  if (IsPtx(text)) return ReadPtxSignatures(text);
   absl::StatusOr<std::span<const uint8_t>> note = FindMetadata(code_object);
   if (!note.ok()) return note.status();
   absl::StatusOr<MsgpackValue> root = ParseMsgpack(*note);

@@ -15,7 +15,7 @@
 namespace lanewise::hip {
 
 // Bytes of each explicit argument, in order, by kernel name. From the AMDGPU metadata note of an
-// ELF code object (V3 and later); an error where the file is damaged.
+// ELF code object (V3 and later), or from PTX; an error where the file is damaged.
 absl::StatusOr<std::map<std::string, std::vector<int64_t>>> ReadKernelSignatures(
     std::span<const uint8_t> code_object);
 

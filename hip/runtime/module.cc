@@ -4,15 +4,23 @@
 #include "base/text.h"
 #include "hip/runtime/error.h"
 #include "hip/runtime/kernel_signature.h"
+#include "hip/runtime/ptx_signature.h"
 
 namespace lanewise::hip {
+namespace {
+
+std::string_view Text(std::span<const uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
 
 absl::StatusOr<Module> Module::Load(std::span<const EmbeddedCodeObject> objects,
                                     const Device& device) {
   const EmbeddedCodeObject* chosen = nullptr;
   std::string archs;
   for (const EmbeddedCodeObject& object : objects) {
-    if (object.arch == device.arch()) chosen = &object;
+    if (device.Runs(object.arch)) chosen = &object;
     absl::StrAppend(&archs, archs.empty() ? "" : ", ", AbslView(object.arch));
   }
   if (chosen == nullptr) {
@@ -22,9 +30,16 @@ absl::StatusOr<Module> Module::Load(std::span<const EmbeddedCodeObject> objects,
   if (absl::Status status = device.MakeCurrent(); !status.ok()) return status;
   auto signatures = ReadKernelSignatures(chosen->bytes);
   if (!signatures.ok()) return signatures.status();
+  // PTX is read up to a zero.
+  std::string ptx;
+  const void* image = chosen->bytes.data();
+  if (IsPtx(Text(chosen->bytes))) {
+    ptx = Text(chosen->bytes);
+    image = ptx.c_str();
+  }
   hipModule_t handle = nullptr;
   if (absl::Status status = ToStatus(
-          hipModuleLoadData(&handle, chosen->bytes.data()),
+          hipModuleLoadData(&handle, image),
           absl::StrCat("loading ", AbslView(chosen->name), " for ", AbslView(chosen->arch)));
       !status.ok()) {
     return status;

@@ -79,7 +79,8 @@ class Kernel {
 
 class Module {
  public:
-  // Loads the code object for the device's chip and makes the device current.
+  // Loads the code object for the device's chip (of several that run on it, the last) and makes the
+  // device current.
   static absl::StatusOr<Module> Load(std::span<const EmbeddedCodeObject> objects,
                                      const Device& device);
 

@@ -51,9 +51,8 @@ std::optional<Implementation> ImplementationOf(const Operation& operation, const
     if (!operation.host) return std::nullopt;
     return Implementation{&operation, backend.name, operation.host};
   }
-  const auto& chips = operation.chips;
-  if (!operation.device ||
-      std::find(chips.begin(), chips.end(), backend.device->arch()) == chips.end()) {
+  const auto runs = [&](const std::string& chip) { return backend.device->Runs(chip); };
+  if (!operation.device || std::none_of(operation.chips.begin(), operation.chips.end(), runs)) {
     return std::nullopt;
   }
   return Implementation{&operation, backend.name, operation.device, &*backend.device};

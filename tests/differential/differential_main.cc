@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/text.h"
 #include "gtest/gtest.h"
 #include "tests/differential/backend.h"
@@ -62,9 +64,20 @@ class BrokenTest : public testing::Test {
   std::string reason_;
 };
 
+void RegisterSkipped(const std::string& suite, const std::string& name, const std::string& reason) {
+  testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                        [reason]() -> testing::Test* { return new SkippedTest(reason); });
+}
+
 void Register(const Backend& backend, std::uint64_t seed) {
   for (const Operation* operation : Operations()) {
     const std::optional<Implementation> implementation = ImplementationOf(*operation, backend);
+    // Of a card it depends on the chip what there is: what was not run is said.
+    if (!implementation && backend.name == kGpu && operation->device) {
+      RegisterSkipped(absl::StrCat(kGpu.data(), "/", operation->name), "all",
+                      absl::StrCat("no code for ", backend.device->arch(), "; there is for ",
+                                   absl::StrJoin(operation->chips, ", ")));
+    }
     if (!implementation) continue;
     const std::string suite = SuiteName(*implementation);
     const absl::StatusOr<std::vector<Shape>> shapes =
@@ -138,8 +151,7 @@ int Main(int argc, char** argv) {
     Register(*backend, seed);
   } else {
     const std::string reason(StdView(backend.status().message()));
-    testing::RegisterTest(name.c_str(), "device", nullptr, nullptr, __FILE__, __LINE__,
-                          [reason]() -> testing::Test* { return new SkippedTest(reason); });
+    RegisterSkipped(name, "device", reason);
   }
   int result = RUN_ALL_TESTS();
   std::printf("%s: %lld cases, %lld with their kinds of data, each run twice; seed %llu\n",

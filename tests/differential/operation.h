@@ -143,7 +143,8 @@ struct Operation {
   Function reference;
   Function host = {};    // backend "host"
   Function device = {};  // backends "emulator_gfx942", "emulator_gfx950", "gpu"
-  std::vector<std::string> chips = {"gfx942", "gfx950"};  // that `device` runs on
+  // What `device` has code for; hip::Device::Runs says what that runs on.
+  std::vector<std::string> chips = {"gfx942", "gfx950", "sm_80"};
   // The one input is moved to the one output, byte for byte: a wrong element's source can be told.
   bool moves = false;
 };
