@@ -34,6 +34,10 @@ int64_t Splits(const DenseGemv::Problem& problem) {
   return problem.plan == DenseGemv::Plan::kSplit ? problem.splits : 1;
 }
 
+int64_t Columns(const DenseGemv::Problem& problem) {
+  return problem.gated.has_value() ? 2 * problem.k : problem.groups * problem.k;
+}
+
 // Where the workspace's parts begin, and its end.
 struct Workspace {
   int64_t codes;
@@ -82,9 +86,16 @@ absl::Status CheckProblem(const DenseGemv::Problem& p) {
     return Refuse("K", p.k, "a multiple of 32 up to 2^26");
   }
   if (p.splits < 1 || p.splits > kMostSplits) return Refuse("splits", p.splits, "1 to 1024");
-  if (p.x_stride != 0 && (p.x_stride < p.groups * p.k || p.x_stride % 8 != 0)) {
+  if (p.gated.has_value()) {
+    if (p.groups != 1) return Refuse("groups", p.groups, "1 where x is gated");
+    if (!(p.gated->limit >= 0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("dense_gemv: gated.limit is ", p.gated->limit, ", expected 0 or more"));
+    }
+  }
+  if (p.x_stride != 0 && (p.x_stride < Columns(p) || p.x_stride % 8 != 0)) {
     return Refuse("x_stride", p.x_stride,
-                  absl::StrCat("a multiple of 8 of at least ", p.groups * p.k, ", or 0"));
+                  absl::StrCat("a multiple of 8 of at least ", Columns(p), ", or 0"));
   }
   if (p.out_stride != 0 && p.out_stride < p.n) {
     return Refuse("out_stride", p.out_stride, absl::StrCat("at least ", p.n, ", or 0"));
@@ -125,7 +136,7 @@ DenseGemvArguments Arguments(const DenseGemv::Problem& p, const DenseGemv::Opera
   a.elements = workspace;
   if (p.k > 0) a.codes = workspace + at.codes;
   if (splits > 1) a.partials = reinterpret_cast<float*>(workspace + at.partials);
-  a.x_stride = static_cast<uint64_t>(p.x_stride == 0 ? p.groups * p.k : p.x_stride);
+  a.x_stride = static_cast<uint64_t>(p.x_stride == 0 ? Columns(p) : p.x_stride);
   a.out_stride = static_cast<uint64_t>(p.out_stride == 0 ? p.n : p.out_stride);
   a.n = static_cast<uint32_t>(p.n);
   a.k = static_cast<uint32_t>(p.k);
@@ -137,6 +148,7 @@ DenseGemvArguments Arguments(const DenseGemv::Problem& p, const DenseGemv::Opera
   a.contiguous = p.plan == DenseGemv::Plan::kGrouped ? 1 : 0;
   a.chunk_q = p.w_layout == kChunkQLayout ? 1 : 0;
   a.bf16_out = p.out == FloatType::kBf16 ? 1 : 0;
+  if (p.gated.has_value()) a.swiglu = *p.gated;
   return a;
 }
 
@@ -147,14 +159,16 @@ absl::StatusOr<DenseGemv> DenseGemv::Load(const Device& device) {
   if (!module.ok()) return module.status();
   absl::StatusOr<Kernel> quantize = module->Find("QuantizeActivations");
   if (!quantize.ok()) return quantize.status();
+  absl::StatusOr<Kernel> quantize_gated = module->Find("QuantizeGated");
+  if (!quantize_gated.ok()) return quantize_gated.status();
   absl::StatusOr<Kernel> gemv8 = module->Find("DenseGemv8");
   if (!gemv8.ok()) return gemv8.status();
   absl::StatusOr<Kernel> gemv4 = module->Find("DenseGemv4");
   if (!gemv4.ok()) return gemv4.status();
   absl::StatusOr<Kernel> combine = module->Find("CombineSplits");
   if (!combine.ok()) return combine.status();
-  return DenseGemv(*std::move(module), *std::move(quantize), *std::move(gemv8), *std::move(gemv4),
-                   *std::move(combine));
+  return DenseGemv(*std::move(module), *std::move(quantize), *std::move(quantize_gated),
+                   *std::move(gemv8), *std::move(gemv4), *std::move(combine));
 }
 
 absl::StatusOr<LaunchCost> DenseGemv::Cost(const Problem& problem) {
@@ -163,7 +177,7 @@ absl::StatusOr<LaunchCost> DenseGemv::Cost(const Problem& problem) {
   if (problem.m == 0 || problem.n == 0) return cost;
   const int64_t padded_k = Steps(problem) * kStepColumns;
   cost.weight_bytes = problem.n * padded_k + CeilDivide(problem.n, kBlock) * (padded_k / kBlock);
-  cost.activation_bytes = problem.m * problem.groups * problem.k * 2;
+  cost.activation_bytes = problem.m * Columns(problem) * 2;
   cost.output_bytes = problem.m * problem.n * BytesOf(problem.out);
   cost.workspace_bytes = WorkspaceOf(problem).bytes;
   cost.launches = (problem.k > 0 ? 2 : 1) + (Splits(problem) > 1 ? 1 : 0);
@@ -176,17 +190,23 @@ absl::StatusOr<int64_t> DenseGemv::WorkspaceBytes(const Problem& problem) {
   return cost->workspace_bytes;
 }
 
-absl::Status DenseGemv::Launch(const Problem& problem, const Operands& operands,
-                               const Stream& stream) const {
+absl::Status DenseGemv::Check(const Problem& problem, const Operands& operands) {
   if (absl::Status status = CheckProblem(problem); !status.ok()) return status;
   if (problem.m == 0 || problem.n == 0) return absl::OkStatus();
-  if (absl::Status status = CheckOperands(problem, operands); !status.ok()) return status;
+  return CheckOperands(problem, operands);
+}
+
+absl::Status DenseGemv::Launch(const Problem& problem, const Operands& operands,
+                               const Stream& stream) const {
+  if (absl::Status status = Check(problem, operands); !status.ok()) return status;
+  if (problem.m == 0 || problem.n == 0) return absl::OkStatus();
   const DenseGemvArguments a = Arguments(problem, operands);
   const auto groups = static_cast<uint32_t>(problem.groups);
   if (problem.k > 0) {
     const uint32_t chunks = a.steps * (kStepColumns / 8);
-    absl::Status status = quantize_.Launch(
-        {.grid = {(chunks + 255) / 256, a.tokens, groups}, .block = {256}}, stream, a);
+    absl::Status status =
+        (problem.gated.has_value() ? quantize_gated_ : quantize_)
+            .Launch({.grid = {(chunks + 255) / 256, a.tokens, groups}, .block = {256}}, stream, a);
     if (!status.ok()) return status;
   }
   const bool grouped = problem.plan == Plan::kGrouped;

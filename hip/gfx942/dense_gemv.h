@@ -19,6 +19,8 @@
 //  3. The waves' sums are added in order in float32, the splits' likewise by a last kernel; then
 //     the result is rounded to bf16, nearest-even, where that is wanted.
 // Plan says which steps a wave has. Deterministic; a token's result does not depend on the others.
+// `gated` puts the activation of a gated layer in front: x is then [M, 2 K], K gates and K ups, and
+// what is quantized and multiplied is reference::ActivateSharedExpert of each two, bit for bit.
 // With gfx942/dense_chunk_q both operands have the even K of 8 before the odd ones, and the matrix
 // core, which adds even and odd positions apart, sees that order: the reference then is DenseGemv
 // of x quantized and w, both with their columns permuted so.
@@ -34,12 +36,14 @@
 // Source: seed 000 (the weight's copy), vLLM's DeepSeek V4.1 mono decode for gfx942.
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "hip/common/float_type.h"
+#include "hip/gfx942/swiglu.h"
 #include "hip/runtime/device.h"
 #include "hip/runtime/launch_cost.h"
 #include "hip/runtime/module.h"
@@ -64,8 +68,10 @@ class DenseGemv {
                          // 65535
     Plan plan = Plan::kDense;
     int64_t splits = 2;  // of kSplit, up to 1024
+    // The down projection of a gated layer, such as the shared expert's. groups is 1.
+    std::optional<Swiglu> gated = {};
     FloatType out = FloatType::kBf16;
-    int64_t x_stride = 0;    // elements from token to token, a multiple of 8; 0: groups * k
+    int64_t x_stride = 0;    // elements from token to token, a multiple of 8; 0: its columns
     int64_t out_stride = 0;  // likewise of out, any; 0: n
     // The layout tags of the prepared tensors. gfx942/dense_chunk_q is the other one there is for
     // w.
@@ -74,7 +80,7 @@ class DenseGemv {
   };
 
   struct Operands {
-    const void* x;        // bf16 [M, groups * K], 16-byte aligned
+    const void* x;        // bf16 [M, groups * K], gated [M, 2 K], 16-byte aligned
     const void* w;        // [N, Kp] bytes, Kp = K rounded up to 128; 128-byte aligned
     const void* w_codes;  // [N / 32 rounded up, Kp / 32] bytes, 4-byte aligned
     void* out;            // [M, N], aligned to its elements
@@ -93,21 +99,27 @@ class DenseGemv {
   // Cost's workspace_bytes.
   static absl::StatusOr<int64_t> WorkspaceBytes(const Problem& problem);
 
+  // OK, or InvalidArgument naming what does not fit; Launch asks it too.
+  static absl::Status Check(const Problem& problem, const Operands& operands);
+
   // Queues the kernels; asynchronous, allocates nothing, can be captured. The workspace is in use
   // until they are done. InvalidArgument for a shape, layout or alignment that does not fit, naming
   // it; nothing is launched then. No tokens or no rows are no work; K = 0 gives zeros.
   absl::Status Launch(const Problem& problem, const Operands& operands, const Stream& stream) const;
 
  private:
-  DenseGemv(Module module, Kernel quantize, Kernel gemv8, Kernel gemv4, Kernel combine)
+  DenseGemv(Module module, Kernel quantize, Kernel quantize_gated, Kernel gemv8, Kernel gemv4,
+            Kernel combine)
       : module_(std::move(module)),
         quantize_(std::move(quantize)),
+        quantize_gated_(std::move(quantize_gated)),
         gemv8_(std::move(gemv8)),
         gemv4_(std::move(gemv4)),
         combine_(std::move(combine)) {}
 
   Module module_;
   Kernel quantize_;
+  Kernel quantize_gated_;
   Kernel gemv8_;
   Kernel gemv4_;
   Kernel combine_;

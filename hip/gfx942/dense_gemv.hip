@@ -1,7 +1,8 @@
 // The dense FP8 GEMV of gfx942: dense_gemv.h says what it computes.
 //
 // Three kernels in the order of their launches:
-//   QuantizeActivations   bf16 rows to FNUZ bytes in the order of the matrix core's operand
+//   QuantizeActivations   bf16 rows to FNUZ bytes in the order of the matrix core's operand;
+//     or QuantizeGated    the same of rows of gate and up, through their activation
 //   DenseGemv8, -4        a tile of 16 weight rows by 8 or by 4 waves; all tokens, 16 a pass
 //   CombineSplits         the workgroups' sums in their order, where K is split
 //
@@ -14,9 +15,12 @@
 
 #include "hip/common/quantize_block.h"
 #include "hip/common/quantizer.h"
+#include "hip/common/round_to_bf16.h"
 #include "hip/common/scale_add.h"
 #include "hip/device.h"
 #include "hip/gfx942/dense_gemv_arguments.h"
+#include "hip/gfx942/loads.h"
+#include "hip/gfx942/shared_activation.h"
 #include "layouts/catalogue.h"
 #include "layouts/index.h"
 
@@ -27,9 +31,6 @@ using hip::gfx942::DenseGemvArguments;
 using hip::gfx942::kPassTokens;
 using hip::gfx942::kStepBytes;
 using hip::gfx942::kTileRows;
-
-typedef uint32_t Uint2 __attribute__((ext_vector_type(2)));
-typedef uint32_t Uint4 __attribute__((ext_vector_type(4)));
 
 constexpr uint32_t kStepColumns = 128;
 constexpr uint32_t kStepBlocks = 4;
@@ -78,7 +79,9 @@ __device__ uint32_t TokensOfPass(uint32_t tokens, uint32_t pass) {
 
 // ---- QuantizeActivations ----
 
-// Work-items: x: groups of 8 columns of the padded K, y: tokens, z: the weight's groups.
+// Work-items: x: groups of 8 columns of the padded K, y: tokens, z: the weight's groups. kGated: a
+// row is K gates, then K ups.
+template <bool kGated>
 __device__ void QuantizeActivations(const DenseGemvArguments& a) {
   const uint32_t chunk = blockIdx.x * 256 + threadIdx.x;
   const uint32_t token = blockIdx.y;
@@ -95,12 +98,13 @@ __device__ void QuantizeActivations(const DenseGemvArguments& a) {
   if (chunk < a.k / 8) {
     // The 4 lanes of a block lie together, and K ends with a block.
     const uint16_t* row = a.x + token * a.x_stride + uint64_t{blockIdx.z} * a.k;
-    const Uint4 loaded = *reinterpret_cast<const Uint4*>(row + 8 * chunk);
     float x[8];
+    LoadBf16(row + 8 * chunk, x);
+    if constexpr (kGated) {
+      float up[8];
+      LoadBf16(row + a.k + 8 * chunk, up);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      x[2 * i] = FloatOf(loaded[i] << 16);
-      x[2 * i + 1] = FloatOf(loaded[i] & 0xFFFF0000);
+      for (int i = 0; i < 8; ++i) x[i] = ActivateSharedExpert(a.swiglu, x[i], up[i]);
     }
     uint32_t amax = 0;
 #pragma unroll
@@ -127,28 +131,6 @@ __device__ void QuantizeActivations(const DenseGemvArguments& a) {
 }
 
 // ---- DenseGemv ----
-
-// Memory behind a base address that all lanes share, in which loads past the end give zeros and
-// fetch nothing. So the pipeline loads ahead without asking where K ends.
-class Range {
- public:
-  __device__ Range(const uint8_t* base, uint32_t bytes)
-      : resource_(__builtin_amdgcn_make_buffer_rsrc(const_cast<uint8_t*>(base), /*stride=*/0, bytes,
-                                                    /*32-bit data*/ 0x00027000)) {}
-
-  // Weights pass once: kStreamed keeps them from driving out what is used again.
-  enum Caching { kCached = 0, kStreamed = 2 };
-  template <Caching kCaching>
-  __device__ Uint4 Load16(uint32_t offset) const {
-    return __builtin_amdgcn_raw_buffer_load_b128(resource_, static_cast<int>(offset), 0, kCaching);
-  }
-  __device__ uint32_t Load4(uint32_t offset) const {
-    return __builtin_amdgcn_raw_buffer_load_b32(resource_, static_cast<int>(offset), 0, kCached);
-  }
-
- private:
-  __amdgpu_buffer_rsrc_t resource_;
-};
 
 __device__ long BlockOf(Uint4 half, uint32_t block) {
   const Uint2 pair = block % 2 == 0 ? half.xy : half.zw;
@@ -259,13 +241,6 @@ __device__ uint32_t SumOffset(uint32_t token, uint32_t row) {
   return 4 * (4 * token + (row / 4 ^ token / 2 % 4)) + row % 4;
 }
 
-// Nearest-even; NaN as 0x7FC0.
-__device__ uint16_t Bf16Of(float x) {
-  const uint32_t bits = BitsOf(x);
-  if (x != x) return 0x7FC0;
-  return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
-
 __device__ void Store(const DenseGemvArguments& a, uint64_t at, float sum) {
   if (a.bf16_out != 0) {
     static_cast<uint16_t*>(a.out)[at] = Bf16Of(sum);
@@ -353,7 +328,11 @@ __device__ void CombineSplits(const DenseGemvArguments& a) {
 
 extern "C" __global__ void __launch_bounds__(256)
     QuantizeActivations(lanewise::hip::gfx942::DenseGemvArguments arguments) {
-  lanewise::device::QuantizeActivations(arguments);
+  lanewise::device::QuantizeActivations<false>(arguments);
+}
+extern "C" __global__ void __launch_bounds__(256)
+    QuantizeGated(lanewise::hip::gfx942::DenseGemvArguments arguments) {
+  lanewise::device::QuantizeActivations<true>(arguments);
 }
 extern "C" __global__ void __launch_bounds__(512)
     DenseGemv8(lanewise::hip::gfx942::DenseGemvArguments arguments) {

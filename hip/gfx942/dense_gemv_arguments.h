@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "hip/gfx942/swiglu.h"
+
 namespace lanewise::hip::gfx942 {
 
 inline constexpr uint32_t kTileRows = 16;     // weight rows of a matrix instruction
@@ -12,7 +14,7 @@ inline constexpr uint32_t kPassTokens = 16;   // its columns
 inline constexpr uint32_t kStepBytes = 2048;  // a tile's bytes of 128 K
 
 struct DenseGemvArguments {
-  const uint16_t* x;       // bf16 [tokens, groups * k]
+  const uint16_t* x;       // bf16 [tokens, groups * k]; to be gated: [tokens, 2 k]
   const uint8_t* w;        // [n, 128 steps]
   const uint8_t* w_codes;  // [ceil(n / 32), 4 steps]
   void* out;               // [tokens, n]
@@ -32,6 +34,7 @@ struct DenseGemvArguments {
   uint32_t contiguous;  // a wave's steps: a run instead of every eighth or fourth
   uint32_t chunk_q;
   uint32_t bf16_out;
+  Swiglu swiglu;  // of QuantizeGated
 };
 
 }  // namespace lanewise::hip::gfx942

@@ -1,21 +1,20 @@
 #ifndef LANEWISE_HIP_GFX942_MOE_DEVICE_H_
 #define LANEWISE_HIP_GFX942_MOE_DEVICE_H_
 
-// Device code that the routed experts' two GEMVs share: loads, quantizing into the operand's order,
-// and the step of four blocks.
+// Device code that the routed experts' two GEMVs share: quantizing into the operand's order, and
+// the step of four blocks.
 
 #include <cstdint>
 
 #include "hip/common/fp4_moves.h"
 #include "hip/common/quantize_block.h"
 #include "hip/common/quantizer.h"
+#include "hip/common/round_to_bf16.h"
 #include "hip/common/scale_add.h"
 #include "hip/device.h"
+#include "hip/gfx942/loads.h"
 
 namespace lanewise::device {
-
-typedef uint32_t Uint2 __attribute__((ext_vector_type(2)));
-typedef uint32_t Uint4 __attribute__((ext_vector_type(4)));
 
 inline constexpr uint32_t kStepColumns = 128;
 inline constexpr uint32_t kStepBlocks = 4;
@@ -23,44 +22,6 @@ inline constexpr uint32_t kStepBlocks = 4;
 // reference::gfx942::RoutedActivationOptions.
 inline constexpr hip::Quantizer kRoutedQuantizer = {
     .rule = hip::BlockRule::kRoundUp, .maximum = 224.0f, .amax_floor = 1e-10f, .smallest_code = 1};
-
-// Memory behind a base address that all lanes share, in which loads past the end give zeros and
-// fetch nothing. So a pipeline loads ahead without asking where K ends.
-class Range {
- public:
-  // An offset past the end of every range.
-  static constexpr uint32_t kNowhere = 0x80000000;
-
-  // Weights pass once: kStreamed keeps them from driving out what is used again.
-  enum Caching { kCached = 0, kStreamed = 2 };
-
-  __device__ Range(const uint8_t* base, uint32_t bytes)
-      : resource_(__builtin_amdgcn_make_buffer_rsrc(const_cast<uint8_t*>(base), /*stride=*/0, bytes,
-                                                    /*32-bit data*/ 0x00027000)) {}
-
-  template <Caching kCaching>
-  __device__ Uint4 Load16(uint32_t offset) const {
-    return __builtin_amdgcn_raw_buffer_load_b128(resource_, static_cast<int>(offset), 0, kCaching);
-  }
-  template <Caching kCaching>
-  __device__ Uint2 Load8(uint32_t offset) const {
-    return __builtin_amdgcn_raw_buffer_load_b64(resource_, static_cast<int>(offset), 0, kCaching);
-  }
-  __device__ uint32_t Load4(uint32_t offset) const {
-    return __builtin_amdgcn_raw_buffer_load_b32(resource_, static_cast<int>(offset), 0, kCached);
-  }
-
- private:
-  __amdgpu_buffer_rsrc_t resource_;
-};
-
-// Nearest-even; NaN as 0x7FC0.
-__device__ inline uint16_t Bf16Of(float x) {
-  const uint32_t bits = BitsOf(x);
-  if (x != x) return 0x7FC0;
-  return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
-__device__ inline float RoundedToBf16(float x) { return FloatOf(uint32_t{Bf16Of(x)} << 16); }
 
 // Eight K of a row and the code of their block, of which the four lanes side by side have a part
 // each. Even K first.

@@ -140,12 +140,10 @@ __device__ void MoeSum(const MoeDownArguments& a) {
   if (column >= a.hidden) return;
   float sum[8] = {};
   const auto add = [&](const uint16_t* row) {
-    const Uint4 more = *reinterpret_cast<const Uint4*>(row + column);
+    float more[8];
+    LoadBf16(row + column, more);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      sum[2 * i] = RoundedToBf16(sum[2 * i] + FloatOf(more[i] << 16));
-      sum[2 * i + 1] = RoundedToBf16(sum[2 * i + 1] + FloatOf(more[i] & 0xFFFF0000));
-    }
+    for (int i = 0; i < 8; ++i) sum[i] = RoundedToBf16(sum[i] + more[i]);
   };
 #pragma unroll 1
   for (uint32_t slot = 0; slot < a.top_k; ++slot) {

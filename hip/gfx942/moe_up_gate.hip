@@ -143,15 +143,7 @@ __device__ void QuantizeTokens(const MoeUpGateArguments& a) {
   if (token >= a.tokens) return;
   const uint32_t chunk = at - token * chunks;
   float x[8] = {};
-  if (8 * chunk < a.hidden) {
-    const Uint4 loaded =
-        *reinterpret_cast<const Uint4*>(a.x + uint64_t{token} * a.hidden + 8 * chunk);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      x[2 * i] = FloatOf(loaded[i] << 16);
-      x[2 * i + 1] = FloatOf(loaded[i] & 0xFFFF0000);
-    }
-  }
+  if (8 * chunk < a.hidden) LoadBf16(a.x + uint64_t{token} * a.hidden + 8 * chunk, x);
   // The four lanes of a block lie together, and a token's chunks are whole waves' quarters.
   const QuantizedChunk quantized = QuantizeChunk(x);
   *reinterpret_cast<Uint2*>(a.elements + uint64_t{token} * a.padded_hidden + ChunkOffset(chunk)) =

@@ -5,10 +5,13 @@
 // to float32 after every operation:
 //
 //   g = min(gate, limit)       u = clamp(up, -limit, limit)       t = alpha * g
-//   y = bf16((g * rcp(1 + exp2(-t * log2e))) * (u + up_offset))
+//   routed experts:  y = bf16((g * rcp(1 + exp2(-t * log2e))) * (u + up_offset))
+//   shared expert:   y = bf16(bf16(g / (1 + exp(-t))) * (u + up_offset))
 //
-// It is reference/gemm/activation.h's Swiglu; exp2 and rcp are the chip's instructions, so y lies
-// within that header's ActivationRange. NaN in gate or up gives NaN.
+// It is reference/gemm/activation.h's Swiglu. In routed experts gate and up are float32 sums and
+// exp2 and rcp the chip's instructions, so y lies within that header's ActivationRange. In the
+// shared expert gate and up are rounded to bf16, and y is every bit of ActivateSharedExpert. NaN in
+// gate or up gives NaN.
 
 namespace lanewise::hip::gfx942 {
 
@@ -18,7 +21,7 @@ struct Swiglu {
   float up_offset = 0.0f;
 };
 
-// Routed experts of DeepSeek V4.1.
+// DeepSeek V4.1.
 inline constexpr Swiglu kDeepSeekSwiglu = {};
 // gpt-oss and MiniMax M3.
 inline constexpr Swiglu kGptOssSwiglu = {7.0f, 1.702f, 1.0f};

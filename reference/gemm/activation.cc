@@ -74,11 +74,11 @@ Bf16Range ActivationRange(const Swiglu& swiglu, float gate, float up) {
   return range;
 }
 
-Bf16 ActivateSharedExpert(Bf16 gate, Bf16 up) {
+Bf16 ActivateSharedExpert(const Swiglu& swiglu, Bf16 gate, Bf16 up) {
   if (gate.IsNan() || up.IsNan()) return Bf16::Nan();
-  const float g = std::min(gate.ToFloat(), kSharedExpertLimit);
-  const float u = std::clamp(up.ToFloat(), -kSharedExpertLimit, kSharedExpertLimit);
-  const Bf16 activated = RoundToBf16(g / (1.0f + Exp(-g)));
+  const float g = std::min(gate.ToFloat(), swiglu.limit);
+  const float u = std::clamp(up.ToFloat(), -swiglu.limit, swiglu.limit) + swiglu.up_offset;
+  const Bf16 activated = RoundToBf16(g / (1.0f + Exp(-(swiglu.alpha * g))));
   return RoundToBf16(activated.ToFloat() * u);
 }
 

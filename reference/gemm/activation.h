@@ -35,12 +35,14 @@ struct Bf16Range {
 };
 Bf16Range ActivationRange(const Swiglu& swiglu, float gate, float up);
 
-// The shared expert of DeepSeek V4.1, which rounds on the way: gate and up are bf16 already,
-//   g = bf16(min(gate, 10))   a = bf16(fl(g / fl(1 + exp(-g))))   y = bf16(fl(a * clamp(up, -10,
-//   10)))
-// exp is hardware_math.h's Exp; the division is IEEE's.
-inline constexpr float kSharedExpertLimit = 10.0f;
-Bf16 ActivateSharedExpert(Bf16 gate, Bf16 up);
+// The shared expert, which rounds on the way: gate and up are bf16 already,
+//   g = min(gate, limit)      u = clamp(up, -limit, limit)       t = fl(alpha * g)
+//   a = bf16(fl(g / fl(1 + exp(-t))))      y = bf16(fl(a * fl(u + up_offset)))
+// exp is hardware_math.h's Exp; the division is IEEE's. A NaN gate or up gives NaN, and so does a
+// gate of -infinity. With kDeepSeekSwiglu it is the shared expert of DeepSeek V4.1. That MiniMax
+// M3's has kGptOssSwiglu's numbers and rounds at the same places is this project's choice: for
+// gfx942 there is no source.
+Bf16 ActivateSharedExpert(const Swiglu& swiglu, Bf16 gate, Bf16 up);
 
 }  // namespace lanewise::reference
 

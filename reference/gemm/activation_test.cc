@@ -142,7 +142,7 @@ TEST(Activation, Limits) {
 TEST(Activation, NanIsNotClampedAway) {
   EXPECT_TRUE(Activate(kDeepSeekSwiglu, NAN, 1.0f).IsNan());
   EXPECT_TRUE(Activate(kDeepSeekSwiglu, 1.0f, NAN).IsNan());
-  EXPECT_TRUE(ActivateSharedExpert(Bf16::Nan(), Bf16::FromFloat(1.0f)).IsNan());
+  EXPECT_TRUE(ActivateSharedExpert(kDeepSeekSwiglu, Bf16::Nan(), Bf16::FromFloat(1.0f)).IsNan());
   EXPECT_TRUE(ActivationRange(kGptOssSwiglu, NAN, 1.0f).Contains(Bf16::Nan()));
 }
 
@@ -178,17 +178,22 @@ TEST(Activation, SharedExpertRoundsOnTheWay) {
   for (int i = 0; i < 100000; ++i) {
     const Bf16 gate = RoundToBf16(normal(random));
     const Bf16 up = RoundToBf16(normal(random));
-    const float g = std::min(gate.ToFloat(), 10.0f);
-    const long double silu = g / (1 + std::exp(-static_cast<long double>(g)));
-    const Bf16 y = ActivateSharedExpert(gate, up);
-    // Up to the float32 roundings inside, a is silu's bf16.
-    const float u = std::min(std::max(up.ToFloat(), -10.0f), 10.0f);
-    const float low =
-        RoundToBf16(RoundToBf16(static_cast<float>(silu * (1 - 0x1p-21L))).ToFloat() * u).ToFloat();
-    const float high =
-        RoundToBf16(RoundToBf16(static_cast<float>(silu * (1 + 0x1p-21L))).ToFloat() * u).ToFloat();
-    ASSERT_LE(std::min(low, high), y.ToFloat()) << gate.ToFloat() << " " << up.ToFloat();
-    ASSERT_GE(std::max(low, high), y.ToFloat()) << gate.ToFloat() << " " << up.ToFloat();
+    for (const Swiglu& swiglu : {kDeepSeekSwiglu, kGptOssSwiglu}) {
+      const float g = std::min(gate.ToFloat(), swiglu.limit);
+      const long double t = static_cast<long double>(swiglu.alpha) * g;
+      const long double silu = g / (1 + std::exp(-t));
+      const Bf16 y = ActivateSharedExpert(swiglu, gate, up);
+      // Up to the float32 roundings inside, of which t's counts |t| times, a is silu's bf16.
+      const long double step = 0x1p-22L * (2 + std::fabs(t));
+      const float u = std::min(std::max(up.ToFloat(), -swiglu.limit), swiglu.limit);
+      const auto end = [&](long double value) {
+        const Bf16 activated = RoundToBf16(static_cast<float>(value));
+        return RoundToBf16(activated.ToFloat() * (u + swiglu.up_offset)).ToFloat();
+      };
+      const float low = end(silu * (1 - step)), high = end(silu * (1 + step));
+      ASSERT_LE(std::min(low, high), y.ToFloat()) << gate.ToFloat() << " " << up.ToFloat();
+      ASSERT_GE(std::max(low, high), y.ToFloat()) << gate.ToFloat() << " " << up.ToFloat();
+    }
   }
 }
 

@@ -123,23 +123,29 @@ absl::StatusOr<MoeOutput> RoutedExperts(const Tensor<Bf16, 2>& x, const ExpertTe
   return RoutedMoe(x, experts, routing, shared, stages);
 }
 
-absl::StatusOr<Tensor<Bf16, 2>> SharedExpert(const Tensor<Bf16, 2>& x, const MxMatrix& gate_up,
-                                             const MxMatrix& down) {
-  if (gate_up.rows() % 2 != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("gate_up is ", ShapeText(gate_up.elements),
-                                                   ", expected as many gate rows as up rows"));
+absl::StatusOr<Tensor<Bf16, 2>> ActivateSharedRows(const Tensor<Bf16, 2>& gate_up,
+                                                   const Swiglu& swiglu) {
+  if (gate_up.dimension(1) % 2 != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("gate_up is ", ShapeText(gate_up), ", expected as many gates as ups"));
   }
-  const absl::StatusOr<Tensor<float, 2>> sums = DenseGemv(x, gate_up, kDensePlan);
-  if (!sums.ok()) return sums.status();
-  const Tensor<Bf16, 2> rounded = RoundToBf16(*sums);
-  const std::int64_t inter = gate_up.rows() / 2;
-  Tensor<Bf16, 2> y(x.dimension(0), inter);
+  const std::int64_t inter = gate_up.dimension(1) / 2;
+  Tensor<Bf16, 2> y(gate_up.dimension(0), inter);
   for (std::int64_t token = 0; token < y.dimension(0); ++token) {
     for (std::int64_t i = 0; i < inter; ++i) {
-      y(token, i) = ActivateSharedExpert(rounded(token, i), rounded(token, inter + i));
+      y(token, i) = ActivateSharedExpert(swiglu, gate_up(token, i), gate_up(token, inter + i));
     }
   }
-  const absl::StatusOr<Tensor<float, 2>> out = DenseGemv(y, down, kDensePlan);
+  return y;
+}
+
+absl::StatusOr<Tensor<Bf16, 2>> SharedExpert(const Tensor<Bf16, 2>& x, const MxMatrix& gate_up,
+                                             const MxMatrix& down, const Swiglu& swiglu) {
+  const absl::StatusOr<Tensor<float, 2>> sums = DenseGemv(x, gate_up, kDensePlan);
+  if (!sums.ok()) return sums.status();
+  const absl::StatusOr<Tensor<Bf16, 2>> y = ActivateSharedRows(RoundToBf16(*sums), swiglu);
+  if (!y.ok()) return y.status();
+  const absl::StatusOr<Tensor<float, 2>> out = DenseGemv(*y, down, kDensePlan);
   if (!out.ok()) return out.status();
   return RoundToBf16(*out);
 }

@@ -64,7 +64,13 @@ absl::StatusOr<MoeOutput> RoutedExperts(const Tensor<Bf16, 2>& x, const ExpertTe
 // ActivateSharedExpert, then DenseGemv rounded to bf16; both GEMVs have kDensePlan and quantize as
 // it does. [tokens, K]; one rank's part, to be added up by SumRanks.
 absl::StatusOr<Tensor<Bf16, 2>> SharedExpert(const Tensor<Bf16, 2>& x, const MxMatrix& gate_up,
-                                             const MxMatrix& down);
+                                             const MxMatrix& down,
+                                             const Swiglu& swiglu = kDeepSeekSwiglu);
+
+// What down is multiplied with: ActivateSharedExpert of each row's gate and up, [tokens, 2 inter]
+// -> [tokens, inter]. InvalidArgument for an odd number of columns.
+absl::StatusOr<Tensor<Bf16, 2>> ActivateSharedRows(const Tensor<Bf16, 2>& gate_up,
+                                                   const Swiglu& swiglu);
 
 }  // namespace lanewise::reference::gfx942
 

@@ -205,14 +205,18 @@ TEST(MoeSemantics, SharedExpertIsTwoDenseGemvs) {
   };
   const Mx gate_up = fnuz(192, 256), down = fnuz(256, 96);
   const Tensor<Bf16, 2> x = RandomBf16(3, 256, 2, &random);
-  const absl::StatusOr<Tensor<Bf16, 2>> out = SharedExpert(x, gate_up.view(), down.view());
-  ASSERT_TRUE(out.ok()) << out.status();
   const Tensor<Bf16, 2> gu = RoundToBf16(*DenseGemv(x, gate_up.view(), kDensePlan));
-  Tensor<Bf16, 2> y(3, 96);
-  for (std::int64_t m = 0; m < 3; ++m) {
-    for (std::int64_t i = 0; i < 96; ++i) y(m, i) = ActivateSharedExpert(gu(m, i), gu(m, 96 + i));
+  for (const Swiglu& swiglu : {kDeepSeekSwiglu, kGptOssSwiglu}) {
+    const auto out = SharedExpert(x, gate_up.view(), down.view(), swiglu);
+    ASSERT_TRUE(out.ok()) << out.status();
+    Tensor<Bf16, 2> y(3, 96);
+    for (std::int64_t m = 0; m < 3; ++m) {
+      for (std::int64_t i = 0; i < 96; ++i) {
+        y(m, i) = ActivateSharedExpert(swiglu, gu(m, i), gu(m, 96 + i));
+      }
+    }
+    EXPECT_TRUE(SameNumbers(RoundToBf16(*DenseGemv(y, down.view(), kDensePlan)), *out));
   }
-  EXPECT_TRUE(SameNumbers(RoundToBf16(*DenseGemv(y, down.view(), kDensePlan)), *out));
 }
 
 TEST(MoeSemantics, ZeroBlocksHaveCode86) {
