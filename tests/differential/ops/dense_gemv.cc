@@ -3,13 +3,16 @@
 #include "hip/gfx942/dense_gemv.h"
 
 #include <array>
-#include <cstring>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
 #include "formats/formats.h"
 #include "reference/gfx942/dense_gemv.h"
 #include "tests/differential/loaded.h"
+#include "tests/differential/model_shapes.h"
 #include "tests/differential/operation.h"
+#include "tests/differential/ops/dense_operands.h"
 
 namespace lanewise::differential {
 namespace {
@@ -26,12 +29,6 @@ judge::DenseGemvPlan Plan(const Call& call) {
   return plan;
 }
 
-// Where seed 000's dense_copy has row n, column k, the latter in its chunk's order.
-std::int64_t CopyOffset(std::int64_t n, std::int64_t k, std::int64_t padded_k) {
-  return (n / 16 * (padded_k / 128) + k / 128) * 2048 + k % 128 / 64 * 1024 + k % 32 / 8 * 256 +
-         n % 16 * 16 + k % 64 / 32 * 8 + k % 8;
-}
-
 // On the whole padded K: x is zero there, so that only a NaN among the weights would show. Columns
 // stand in memory's order, which is what the matrix core sees.
 template <class Out>
@@ -39,8 +36,6 @@ absl::Status Reference(const Call& call) {
   const std::int64_t m = call["M"], n = call["N"], k = call["K"], groups = call["G"];
   const std::int64_t padded_k = (k + 127) / 128 * 128, rows = n / groups;
   const auto* x = call.Data<Bf16>("x");
-  const auto* w = call.Data<std::uint8_t>("w");
-  const auto* w_codes = call.Data<std::uint8_t>("w_codes");
   auto* out = call.Data<Out>("out");
   for (std::int64_t group = 0; group < groups; ++group) {
     Tensor<Bf16, 2> x_part(m, padded_k);
@@ -50,18 +45,9 @@ absl::Status Reference(const Call& call) {
         x_part(row, i) = x[(row * groups + group) * k + i / 8 * 8 + kChunk[call["order"]][i % 8]];
       }
     }
-    Tensor<std::uint8_t, 2> elements(rows, padded_k), codes(rows, padded_k / 32);
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const std::int64_t of_all = group * rows + row;
-      for (std::int64_t i = 0; i < padded_k; ++i) {
-        elements(row, i) = w[CopyOffset(of_all, i, padded_k)];
-      }
-      for (std::int64_t block = 0; block < padded_k / 32; ++block) {
-        codes(row, block) = w_codes[of_all / 32 * (padded_k / 32) + block];
-      }
-    }
+    const DenseRows w = RowsOfCopy(call, "w", "w_codes", group * rows, rows, padded_k);
     const auto sums = judge::DenseGemv(
-        x_part, {reference::ElementFormat::kE4m3Fnuz, elements, codes}, Plan(call));
+        x_part, {reference::ElementFormat::kE4m3Fnuz, w.elements, w.codes}, Plan(call));
     if (!sums.ok()) return sums.status();
     for (std::int64_t row = 0; row < m; ++row) {
       for (std::int64_t i = 0; i < rows; ++i) {
@@ -96,6 +82,29 @@ absl::Status Launch(const Call& call) {
                          *call.stream);
 }
 
+// Every projection with all of K and few rows. In a nightly run with any number of tokens, and with
+// all rows.
+std::string OfProjection(const DenseShape& dense) {
+  const auto shape = [&](const std::string& m, std::int64_t n) {
+    return absl::StrCat("M=", m, " N=", n, " K=", dense.k, " G=", dense.groups,
+                        " plan=", AbslView(dense.plan), " S=", dense.plan == "split" ? 2 : 1,
+                        " order=natural\n");
+  };
+  const std::int64_t few = 32 * dense.groups;
+  if (IsNightly()) return shape("1..17,33", few) + shape("2", dense.n);
+  return shape(absl::StrCat(1 + dense.k / 128 % 17), few);
+}
+
+std::string OfRank(const RankShapes& rank) {
+  std::string text;
+  for (const DenseShape& dense : rank.dense) text += OfProjection(dense);
+  for (const std::int64_t inter : {rank.shared_inter, rank.layer_inter}) {
+    if (inter == 0) continue;
+    text += OfProjection({2 * inter, rank.hidden}) + OfProjection({rank.hidden, inter});
+  }
+  return text;
+}
+
 template <class Out>
 Operation Gemv(const std::string& format) {
   Operation operation;
@@ -107,33 +116,18 @@ Operation Gemv(const std::string& format) {
                           {"plan", {"dense", "grouped", "split"}},
                           {"S"},
                           {"order", {"natural", "chunk_q"}}};
-  operation.shapes =
-      format == "bf16"
-          // The dense layers of the models' table, K whole.
-          ? "M=5 N=32 K=384,768,1024,1152,1280,1536,2048,2880,4096,6144,7168 G=1 plan=dense S=1 "
-            "order=natural\n"
-            "M=3 N=32 K=5120 G=1 plan=split S=2 order=natural\n"
-            "M=6 N=64 K=4096 G=2 plan=grouped S=1 order=natural\n"
-            "M=2 N=1296 K=160 G=1 plan=* S=2 order=natural"
-          : "M=1,2,7,15,16 N=32 K=576 G=1 plan=dense S=1 order=natural\n"
-            "M=17 N=48 K=32*{1,5,57} G=3 plan=* S=3 order=*\n"
-            "M=33 N=16 K=160 G=1 plan=* S=2 order=natural\n"
-            "M=0 N=32 K=64 G=1 plan=dense S=1 order=natural\n"
-            "random 4: M=1..40 N=16*{1..6} K=32*{1..60} G=1 plan=* S=1..5 order=*";
+  operation.shapes = format == "bf16"
+                         ? OfModels(OfRank) + "M=2 N=1296 K=160 G=1 plan=* S=2 order=natural"
+                         : "M=1,2,7,15,16 N=32 K=576 G=1 plan=dense S=1 order=natural\n"
+                           "M=1..16 N=16 K=96 G=1 plan=dense S=1 order=natural\n"
+                           "M=17 N=48 K=32*{1,5,57} G=3 plan=* S=3 order=*\n"
+                           "M=33 N=16 K=160 G=1 plan=* S=2 order=natural\n"
+                           "M=0 N=32 K=64 G=1 plan=dense S=1 order=natural\n"
+                           "random 4: M=1..40 N=16*{1..6} K=32*{1..60} G=1 plan=* S=1..5 order=*";
   operation.arguments = {
       {.name = "x", .format = "bf16", .role = Role::kInput, .extents = {"M", "G * K"}},
-      {.name = "w",
-       .format = "e4m3fnuz",
-       .role = Role::kInput,
-       .extents = {"N", "roundup(K, 128)"},
-       // The copy has none.
-       .allow_nan = false,
-       .negate_second_half = true},
-      {.name = "w_codes",
-       .format = "e8m0",
-       .role = Role::kInput,
-       .extents = {"ceil(N, 32)", "roundup(K, 128) / 32"},
-       .code_limit = 251},
+      DenseCopyBytes("w", "N", "K"),
+      DenseCopyCodes("w_codes", "N", "K", 0),
       {.name = "out",
        .format = format,
        .role = Role::kOutput,
