@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -13,7 +12,6 @@
 #include <limits>
 #include <random>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -72,14 +70,15 @@ absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& path, int64_t s
                          absl::StrCat(path, ": cannot create a file in ", DirectoryOf(path)));
     }
   }
-  file.size_ = size;
   if (int64_t room = 0; IsInMemory(file.fd_, &room)) {
     if (size > room) {
       return SystemError(ENOSPC, absl::StrCat(path, ": ", size, " bytes, of which ", room,
                                               " find room in memory"));
     }
-  } else if (absl::Status status = file.Reserve(); !status.ok()) {
-    return status;
+  } else if (size > 0 && fallocate(file.fd_, 0, 0, size) != 0 && errno != EOPNOTSUPP &&
+             errno != ENOSYS) {
+    // Some file systems cannot reserve; there a full disk shows at the write.
+    return SystemError(errno, absl::StrCat(path, ": cannot reserve ", size, " bytes on disk"));
   }
   if (ftruncate(file.fd_, size) != 0) {
     return SystemError(errno, absl::StrCat(path, ": cannot make a file of ", size, " bytes"));
@@ -95,51 +94,12 @@ AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
   path_ = std::move(other.path_);
   temporary_path_ = std::move(other.temporary_path_);
   fd_ = std::exchange(other.fd_, -1);
-  size_ = other.size_;
-  reserved_ = other.reserved_;
-  map_ = std::exchange(other.map_, nullptr);
   return *this;
 }
 
 AtomicFile::~AtomicFile() { Discard(); }
 
-absl::Status AtomicFile::Reserve() {
-  // Some file systems cannot; there a full disk shows at the write.
-  reserved_ = size_ == 0 || fallocate(fd_, 0, 0, size_) == 0;
-  if (reserved_ || errno == EOPNOTSUPP || errno == ENOSYS) return absl::OkStatus();
-  return SystemError(errno, absl::StrCat(path_, ": cannot reserve ", size_, " bytes on disk"));
-}
-
-void AtomicFile::Unmap() {
-  if (map_ != nullptr) munmap(map_, static_cast<size_t>(size_));
-  map_ = nullptr;
-}
-
-absl::StatusOr<std::span<uint8_t>> AtomicFile::Map() {
-  if (fd_ < 0) return absl::FailedPreconditionError(absl::StrCat(path_, ": is already complete"));
-  if (size_ == 0) return std::span<uint8_t>();
-  if (!reserved_) {
-    if (absl::Status status = Reserve(); !status.ok()) return status;
-  }
-  const std::vector<uint8_t> zeros(reserved_ ? 0 : size_t{1} << 20);
-  for (int64_t at = 0; !reserved_ && at < size_; at += static_cast<int64_t>(zeros.size())) {
-    const size_t count = std::min(zeros.size(), static_cast<size_t>(size_ - at));
-    if (absl::Status status = Write(at, std::span(zeros).first(count)); !status.ok()) return status;
-  }
-  reserved_ = true;
-  if (map_ == nullptr) {
-    void* const map =
-        mmap(nullptr, static_cast<size_t>(size_), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
-    if (map == MAP_FAILED) {
-      return SystemError(errno, absl::StrCat(path_, ": cannot map ", size_, " bytes"));
-    }
-    map_ = static_cast<uint8_t*>(map);
-  }
-  return std::span(map_, static_cast<size_t>(size_));
-}
-
 void AtomicFile::Discard() {
-  Unmap();
   if (fd_ < 0) return;
   close(std::exchange(fd_, -1));
   if (!temporary_path_.empty()) unlink(temporary_path_.c_str());
@@ -198,7 +158,6 @@ absl::Status AtomicFile::Name() {
 
 absl::Status AtomicFile::Commit() {
   if (fd_ < 0) return absl::FailedPreconditionError(absl::StrCat(path_, ": is already complete"));
-  Unmap();
   if (fsync(fd_) != 0) return SystemError(errno, absl::StrCat(path_, ": cannot flush to disk"));
   if (absl::Status status = Name(); !status.ok()) return status;
   close(std::exchange(fd_, -1));

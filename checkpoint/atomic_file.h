@@ -32,10 +32,6 @@ class AtomicFile {
   absl::Status Write(int64_t offset, std::span<const uint8_t> bytes);
   absl::Status Read(int64_t offset, std::span<uint8_t> bytes) const;
 
-  // The whole file as memory to write to, until Commit. Its room on disk is reserved or written
-  // first, so that a touch cannot fail for want of it.
-  absl::StatusOr<std::span<uint8_t>> Map();
-
   // Flushes the file, gives it the name path(), replacing what was there, and flushes the
   // directory.
   absl::Status Commit();
@@ -43,16 +39,11 @@ class AtomicFile {
  private:
   AtomicFile() = default;
   void Discard();
-  void Unmap();
-  absl::Status Reserve();
   absl::Status Name();
 
   std::string path_;
   std::string temporary_path_;  // empty: the file has no name
   int fd_ = -1;
-  int64_t size_ = 0;
-  bool reserved_ = false;
-  uint8_t* map_ = nullptr;
 };
 
 // A whole small file at once.

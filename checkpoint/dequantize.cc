@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -11,11 +9,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
-#include "checkpoint/mapped_file.h"
 #include "checkpoint/quantize.h"
 #include "checkpoint/tensor_set.h"
 #include "formats/formats.h"
-#include "reference/gemm/parallel.h"
 #include "reference/quantize/element_format.h"
 #include "reference/quantize/mx.h"
 #include "reference/tensor.h"
@@ -117,42 +113,43 @@ std::optional<Pair> PairOf(const TensorSet& set, const TensorSet::Tensor& weight
   return std::nullopt;
 }
 
-// 32 rows of a pair at a time, from the file's bytes.
-absl::Status DequantizeTensor(const TensorSet& set, const Pair& pair, bool float32,
-                              const RewriteSink& sink) {
-  const std::span<const std::uint8_t> elements = set.Bytes(*pair.weight);
-  const std::span<const std::uint8_t> codes = set.Bytes(*pair.codes);
-  const std::int64_t row_bytes = pair.k() * reference::ElementBits(pair.format) / 8;
-  const std::int64_t row_codes = pair.k() / kBlockSize;
-  std::mutex mutex;
-  absl::Status status = absl::OkStatus();
-  reference::ParallelFor((pair.rows() + kBlockSize - 1) / kBlockSize, [&](std::int64_t task) {
-    const std::int64_t first = task * kBlockSize;
-    const std::int64_t count = std::min(kBlockSize, pair.rows() - first);
-    const std::int64_t code_count = (count + pair.code_rows - 1) / pair.code_rows;
-    Quantized q = {Tensor<std::uint8_t, 2>(count, row_bytes),
-                   Tensor<std::uint8_t, 2>(code_count, row_codes)};
-    std::copy_n(elements.data() + first * row_bytes, q.elements.size(), q.elements.data());
-    ReleasePages(set.shards()[pair.weight->shard].file.file_bytes(),
-                 elements.subspan(first * row_bytes, count * row_bytes));
-    std::copy_n(codes.data() + first / pair.code_rows * row_codes, q.codes.size(), q.codes.data());
-    absl::Status one;
-    const auto write = [&](const auto& values) {
-      if (!values.ok()) return values.status();
-      const auto* bytes = reinterpret_cast<const std::uint8_t*>(values->data());
-      const std::size_t size = sizeof(*values->data());
-      return sink(0, first * pair.k() * static_cast<std::int64_t>(size),
-                  {bytes, static_cast<std::size_t>(values->size()) * size});
-    };
-    if (float32) {
-      one = write(DequantizeToFloat(q, pair.format));
-    } else {
-      one = write(DequantizeToBf16(q, pair.format));
+// Rows of a pair as numbers.
+RewrittenTensor Dequantized(const Pair& pair, bool float32) {
+  RewrittenTensor tensor;
+  const std::int64_t k = pair.k();
+  const std::int64_t row_bytes = k * reference::ElementBits(pair.format) / 8;
+  const std::int64_t row_codes = k / kBlockSize;
+  tensor.rows = pair.rows();
+  tensor.together = pair.code_rows;
+  tensor.inputs = {{pair.weight, {row_bytes, 1}}, {pair.codes, {row_codes, pair.code_rows}}};
+  tensor.outputs = {{{absl::StrCat(pair.stem, AbslView(kWeightSuffixes[0])),
+                      float32 ? DType::kF32 : DType::kBf16, pair.shape},
+                     {k * (float32 ? 4 : 2), 1}}};
+  tensor.make = [=, format = pair.format, code_rows = pair.code_rows](
+                    std::int64_t, std::int64_t count,
+                    std::span<const std::span<const std::uint8_t>> inputs,
+                    std::span<const std::span<std::uint8_t>> outputs) -> absl::StatusOr<RowsDone> {
+    // A block of rows at a time: several copies of it are made.
+    for (std::int64_t row = 0; row < count; row += kBlockSize) {
+      const std::int64_t rows = std::min(kBlockSize, count - row);
+      Quantized q = {Tensor<std::uint8_t, 2>(rows, row_bytes),
+                     Tensor<std::uint8_t, 2>((rows + code_rows - 1) / code_rows, row_codes)};
+      std::copy_n(inputs[0].data() + row * row_bytes, q.elements.size(), q.elements.data());
+      std::copy_n(inputs[1].data() + row / code_rows * row_codes, q.codes.size(), q.codes.data());
+      const auto store = [&](const auto& values) {
+        if (!values.ok()) return values.status();
+        const std::size_t size = sizeof(*values->data());
+        std::memcpy(outputs[0].data() + row * k * static_cast<std::int64_t>(size), values->data(),
+                    static_cast<std::size_t>(values->size()) * size);
+        return absl::OkStatus();
+      };
+      absl::Status status =
+          float32 ? store(DequantizeToFloat(q, format)) : store(DequantizeToBf16(q, format));
+      if (!status.ok()) return status;
     }
-    const std::lock_guard<std::mutex> lock(mutex);
-    status.Update(std::move(one));
-  });
-  return status;
+    return RowsDone();
+  };
+  return tensor;
 }
 
 bool IsNarrowFloat(DType dtype) {
@@ -181,22 +178,25 @@ absl::StatusOr<DequantizeReport> DequantizeCheckpoint(const DequantizeRequest& r
     const TensorSet::Tensor& source = set->tensors()[i];
     if (const auto found = pairs.find(&source); found != pairs.end()) {
       const Pair& pair = found->second;
-      tensors[i].outputs = {{absl::StrCat(pair.stem, AbslView(kWeightSuffixes[0])),
-                             request.float32 ? DType::kF32 : DType::kBf16, pair.shape}};
-      tensors[i].write = [&set, &pair, &request](const RewriteSink& sink) {
-        return DequantizeTensor(*set, pair, request.float32, sink);
-      };
+      tensors[i] = Dequantized(pair, request.float32);
       ++report.dequantized;
     } else if (codes.count(&source) == 0) {
       if (IsNarrowFloat(source.info->dtype)) report.left.push_back(source.name());
-      tensors[i].outputs = {*source.info};
+      tensors[i].outputs = {{*source.info, {}}};
       ++report.copied;
     }
   }
-  const absl::StatusOr<std::int64_t> bytes =
-      RewriteCheckpoint(*set, {request.in, request.out, request.overwrite, {}}, tensors, progress);
-  if (!bytes.ok()) return bytes.status();
-  report.bytes = *bytes;
+  RewriteRequest rewrite;
+  rewrite.in = request.in;
+  rewrite.out = request.out;
+  rewrite.rules = request.rules;
+  rewrite.threads = request.threads;
+  rewrite.memory = request.memory;
+  rewrite.cancel = request.cancel;
+  absl::StatusOr<RewriteReport> rewritten = RewriteCheckpoint(*set, rewrite, tensors, progress);
+  if (!rewritten.ok()) return rewritten.status();
+  report.bytes = rewritten->bytes;
+  report.files = std::move(rewritten->files);
   return report;
 }
 

@@ -85,7 +85,8 @@ void FilePieces::AddFeed(std::size_t tensor, const OutputTensor& output, bool si
     feed->step = context_.piece_bytes;
   } else if (plan.bytes() > 0) {
     feed->units = plan.packer.leads();
-    const std::int64_t read = LeadRowsOf(plan.packer).rows * plan.agreeing_rows * plan.source_row_bytes;
+    const std::int64_t read =
+        LeadRowsOf(plan.packer).rows * plan.agreeing_rows * plan.source_row_bytes;
     feed->step = std::max<std::int64_t>(
         1, context_.piece_bytes / std::max<std::int64_t>({1, plan.packer.lead_bytes(), read}));
   }

@@ -17,9 +17,9 @@
 #include "absl/status/statusor.h"
 #include "checkpoint/buffer_pool.h"
 #include "checkpoint/mapped_file.h"
-#include "checkpoint/ordered_work.h"
 #include "checkpoint/output_files.h"
 #include "checkpoint/prepared_writer.h"
+#include "checkpoint/run_files.h"
 #include "checkpoint/source_digests.h"
 #include "checkpoint/touched_bytes.h"
 
@@ -41,27 +41,24 @@ struct PieceContext {
 // The memory that the smallest piece of an output may hold: one lead and the source behind it.
 std::int64_t LeastMemory(const TensorSet& source, const OutputTensor& output);
 
-class FilePieces {
+class FilePieces : public PiecedFile {
  public:
   // `lane` is the file's number among those that are written, `digest` its source's among those
   // that are digested. Both references must outlive this and its pieces.
   FilePieces(const PieceContext& context, const OutputFile& file, std::size_t lane,
              std::size_t digest);
-  ~FilePieces();
+  ~FilePieces() override;
 
   // Counts zeros where --lossless, and makes the file, without its name.
-  absl::Status Open();
-
-  // The next piece, none after the last. The source's digester is told how far this has come.
-  std::optional<Piece> Next();
-
-  // After the last piece: gives the file its name.
-  absl::Status Finish();
+  absl::Status Open() override;
+  // The source's digester is told how far this has come.
+  std::optional<Piece> Next() override;
+  absl::Status Finish() override;
+  bool named() const override { return named_; }
 
   // When the last piece is done.
   std::int64_t bytes() const { return bytes_; }
   std::int64_t negative_zeros() const;
-  bool named() const { return named_; }
 
  private:
   struct Feed;

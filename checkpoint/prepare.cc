@@ -22,7 +22,7 @@ namespace lanewise {
 namespace {
 
 namespace fs = std::filesystem;
-using Fate = PreparedFileReport::Fate;
+using Fate = FileReport::Fate;
 
 class Preparer {
  public:
@@ -36,8 +36,9 @@ class Preparer {
     if (status.ok()) status = PlanRanks();
     if (!status.ok()) return status;
     files_ = PlanOutputFiles(plan_);
-    status = CheckPlaces(plan_, files_, request_.in, request_.out,
-                         {request_.overwrite, request_.resume || request_.shard.count > 1});
+    status = CheckPlaces(
+        plan_, files_, request_.in, request_.out,
+        {request_.rules.overwrite, request_.rules.resume || request_.rules.shard.count > 1});
     if (status.ok()) status = Deal();
     if (status.ok() && !request_.dry_run) status = Write();
     if (status.ok() && !request_.dry_run) status = WriteIndexes();
@@ -55,11 +56,7 @@ class Preparer {
     if (rank && (*rank < 0 || *rank >= ranks)) {
       return absl::InvalidArgumentError(absl::StrCat("rank ", *rank, " of ", ranks, " ranks"));
     }
-    const auto& [index, count] = request_.shard;
-    if (count < 1 || index < 0 || index >= count) {
-      return absl::InvalidArgumentError(absl::StrCat("shard ", index, "/", count));
-    }
-    return absl::OkStatus();
+    return CheckShard(request_.rules.shard);
   }
 
   absl::Status OpenSource() {
@@ -129,41 +126,26 @@ class Preparer {
 
   // Whose each file is, and which of ours are there already.
   absl::Status Deal() {
-    std::vector<std::int64_t> bytes;
-    for (const OutputFile& file : files_) bytes.push_back(file.bytes);
-    const std::vector<int> owner = DealFiles(bytes, request_.shard.count);
-    std::error_code error;
-    for (std::size_t i = 0; i < files_.size(); ++i) {
-      const OutputFile& file = files_[i];
-      PreparedRank& rank = report_.ranks[file.rank];
-      PreparedFileReport report = {file.path, Fate::kWritten, file.bytes};
-      if (owner[i] != request_.shard.index) {
-        report.fate = Fate::kOthers;
-      } else if (fs::exists(file.path, error)) {
-        if (absl::Status status = Judge(file, &report, &rank); !status.ok()) return status;
+    std::vector<FileReport> planned;
+    for (const OutputFile& file : files_) {
+      planned.push_back({file.path, Fate::kWritten, file.bytes});
+    }
+    const JudgeFile judge = [this](std::size_t i, FileReport* report) {
+      const ExistingFile existing = LookAtExisting(plan_, files_[i]);
+      if (existing.problem.empty()) {
+        report->bytes = existing.bytes;
+        report_.ranks[files_[i].rank].negative_zeros += existing.negative_zeros;
       }
-      if (report.fate == Fate::kWritten) to_write_.push_back(&file);
-      rank.files.push_back(std::move(report));
+      return existing.problem;
+    };
+    absl::StatusOr<std::vector<FileReport>> dealt =
+        DealOutputs(std::move(planned), request_.rules, judge);
+    if (!dealt.ok()) return dealt.status();
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      if ((*dealt)[i].fate == Fate::kWritten) to_write_.push_back(&files_[i]);
+      report_.ranks[files_[i].rank].files.push_back(std::move((*dealt)[i]));
     }
     return absl::OkStatus();
-  }
-
-  absl::Status Judge(const OutputFile& file, PreparedFileReport* report, PreparedRank* rank) const {
-    if (!request_.resume) {
-      if (request_.overwrite) return absl::OkStatus();
-      return absl::AlreadyExistsError(absl::StrCat(
-          file.path, " exists; --overwrite replaces it, --resume goes on with what is there"));
-    }
-    const ExistingFile existing = LookAtExisting(plan_, file);
-    if (existing.problem.empty()) {
-      report->fate = Fate::kKept;
-      report->bytes = existing.bytes;
-      rank->negative_zeros += existing.negative_zeros;
-      return absl::OkStatus();
-    }
-    if (request_.overwrite) return absl::OkStatus();
-    return absl::AlreadyExistsError(absl::StrCat(file.path, " is not what this run would write: ",
-                                                 existing.problem, "; --overwrite replaces it"));
   }
 
   absl::Status Write() {
@@ -177,45 +159,34 @@ class Preparer {
     write.threads = request_.threads;
     write.memory = request_.memory;
     write.cancel = request_.cancel;
-    write.name_when_complete = request_.resume || !request_.overwrite;
-    write.overwrite = request_.overwrite;
+    write.name_when_complete = request_.rules.name_when_complete();
+    write.overwrite = request_.rules.overwrite;
     std::vector<WrittenFile> written;
     const absl::Status status = WriteFiles(plan_, to_write_, write, progress_, &written);
-    if (!status.ok()) return Explain(status, written);
+    if (!status.ok()) {
+      std::vector<std::string> named;
+      for (std::size_t i = 0; i < written.size(); ++i) {
+        if (written[i].named) named.push_back(to_write_[i]->path);
+      }
+      return AfterFailure(status, named, to_write_.size());
+    }
     for (std::size_t i = 0; i < written.size(); ++i) {
       PreparedRank& rank = report_.ranks[to_write_[i]->rank];
       rank.bytes += written[i].bytes;
       rank.negative_zeros += written[i].negative_zeros;
-      for (PreparedFileReport& file : rank.files) {
+      for (FileReport& file : rank.files) {
         if (file.path == to_write_[i]->path) file.bytes = written[i].bytes;
       }
     }
     return absl::OkStatus();
   }
 
-  // Files that got their names stay where they help: what was refused once will be again.
-  absl::Status Explain(const absl::Status& status, const std::vector<WrittenFile>& written) const {
-    std::size_t complete = 0;
-    const bool refused = absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
-                         absl::IsAborted(status);
-    std::error_code error;
-    for (std::size_t i = 0; i < written.size(); ++i) {
-      if (!written[i].named) continue;
-      ++complete;
-      if (refused) fs::remove(to_write_[i]->path, error);
-    }
-    if (refused || complete == 0) return status;
-    return absl::Status(status.code(),
-                        absl::StrCat(status.message(), "; ", complete, " of ", to_write_.size(),
-                                     " files are complete, --resume goes on with them"));
-  }
-
   absl::Status WriteIndexes() const {
     if (!plan_.HasIndex()) return absl::OkStatus();
     for (std::size_t r = 0; r < plan_.ranks.size(); ++r) {
-      const std::vector<PreparedFileReport>& files = report_.ranks[r].files;
+      const std::vector<FileReport>& files = report_.ranks[r].files;
       if (std::all_of(files.begin(), files.end(),
-                      [](const PreparedFileReport& file) { return file.fate == Fate::kOthers; })) {
+                      [](const FileReport& file) { return file.fate == Fate::kOthers; })) {
         continue;
       }
       const absl::StatusOr<std::string> text = IndexTextOf(plan_, files_, r);

@@ -13,15 +13,14 @@
 
 #include "absl/status/statusor.h"
 #include "checkpoint/kept_metadata.h"
+#include "checkpoint/memory_budget.h"
+#include "checkpoint/output_fates.h"
 #include "checkpoint/output_files.h"
 #include "checkpoint/preparation.h"
 #include "checkpoint/recipe.h"
-#include "checkpoint/shard_deal.h"
 #include "checkpoint/tensor_set.h"
 
 namespace lanewise {
-
-inline constexpr std::int64_t kDefaultMemory = std::int64_t{1} << 30;
 
 struct PrepareRequest {
   std::string in;                // a file, an index or a directory
@@ -30,32 +29,18 @@ struct PrepareRequest {
   std::optional<int> rank;       // of several ranks, only this one
   std::optional<Recipe> recipe;  // chosen by looking at the names where there is none
   bool lossless = false;         // also store what layouts discard, so that restore is exact
-  bool overwrite = false;        // replace files that are at `out` already
-  bool resume = false;           // keep files of an earlier run that are as they would be made
-  JobShard shard;                // of the output files, only this part (shard_deal.h)
+  OutputRules rules;             // what happens to files that are there, and which are written
   bool dry_run = false;          // plan, and write nothing
   int threads = 0;               // 0: all of the machine's
   std::int64_t memory = kDefaultMemory;       // that the process may hold, all in all
   const std::atomic<bool>* cancel = nullptr;  // becomes true when the work is to end
 };
 
-// What became of one file.
-struct PreparedFileReport {
-  enum class Fate {
-    kWritten,
-    kKept,   // it was there, and is what would have been written
-    kOthers  // another shard's
-  };
-  std::string path;
-  Fate fate = Fate::kWritten;
-  std::int64_t bytes = 0;  // of its tensors; of others' files without signs of zeros
-};
-
 struct PreparedRank {
   int rank = 0;
   std::string out;  // the file or directory
   Preparation preparation;
-  std::vector<PreparedFileReport> files;
+  std::vector<FileReport> files;    // bytes of others' without signs of zeros
   std::int64_t bytes = 0;           // of tensors written, what lossless stores included
   std::int64_t negative_zeros = 0;  // -0 that became +0, in files written or kept
 };

@@ -4,36 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/text.h"
-#include "checkpoint/mapped_file.h"
 #include "checkpoint/tensor_set.h"
-#include "formats/formats.h"
-#include "reference/gemm/parallel.h"
-#include "reference/quantize/mx.h"
-#include "reference/tensor.h"
 
 namespace lanewise {
 namespace {
-
-using reference::ElementFormat;
-using reference::kBlockSize;
-using reference::ParallelFor;
-using reference::Quantized;
-using reference::QuantizeOptions;
-
-// Rows that one task takes at a time: a square block's.
-constexpr std::int64_t kTaskRows = kBlockSize;
-// Elements between two writes.
-constexpr std::int64_t kChunkElements = std::int64_t{8} << 20;
 
 constexpr std::string_view kWeight = ".weight";
 constexpr std::string_view kScale = ".weight_scale";
@@ -44,8 +26,11 @@ bool Matches(const std::vector<std::string>& patterns, const std::string& name) 
   });
 }
 
-bool IsFloat(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBf16;
+std::optional<FloatType> FloatTypeOf(DType dtype) {
+  if (dtype == DType::kF32) return FloatType::kF32;
+  if (dtype == DType::kF16) return FloatType::kF16;
+  if (dtype == DType::kBf16) return FloatType::kBf16;
+  return std::nullopt;
 }
 
 // The leading dimensions of a tensor of rank 2 or more as one.
@@ -60,140 +45,18 @@ RowShape RowsOf(const std::vector<std::int64_t>& shape) {
   return rows;
 }
 
-// Rows [first, first + count) of a float tensor's bytes.
-Tensor<float, 2> LoadRows(std::span<const std::uint8_t> bytes, DType dtype, std::int64_t columns,
-                          std::int64_t first, std::int64_t count) {
-  Tensor<float, 2> rows(count, columns);
-  const std::uint8_t* from = bytes.data();
-  const auto load = [&](auto element) {
-    using Element = decltype(element);
-    from += first * columns * static_cast<std::int64_t>(sizeof(Element));
-    for (std::int64_t i = 0; i < rows.size(); ++i) {
-      std::memcpy(&element, from + i * static_cast<std::int64_t>(sizeof(Element)), sizeof(Element));
-      if constexpr (std::is_same_v<Element, float>) {
-        rows.data()[i] = element;
-      } else {
-        rows.data()[i] = element.ToFloat();
-      }
-    }
-  };
-  if (dtype == DType::kF32) {
-    load(float());
-  } else if (dtype == DType::kBf16) {
-    load(Bf16());
-  } else {
-    load(F16());
-  }
-  return rows;
-}
-
-template <class T>
-std::span<const std::uint8_t> BytesOf(const Tensor<T, 2>& tensor) {
-  return {reinterpret_cast<const std::uint8_t*>(tensor.data()),
-          static_cast<std::size_t>(tensor.size()) * sizeof(T)};
-}
-
-// Sums of errors, from many tasks.
-class ErrorSums {
- public:
-  void Add(const Tensor<float, 2>& x, const Tensor<float, 2>& y, const Quantized& quantized) {
-    double largest = 0, error = 0, size = 0;
-    std::int64_t zeroed = 0, nan_blocks = 0;
-    for (std::int64_t i = 0; i < x.size(); ++i) {
-      const double from = x.data()[i];
-      const double to = y.data()[i];
-      if (std::isnan(to)) continue;
-      largest = std::max(largest, std::fabs(from - to));
-      error += (from - to) * (from - to);
-      size += from * from;
-      if (from != 0 && to == 0) ++zeroed;
-    }
-    for (std::int64_t i = 0; i < quantized.codes.size(); ++i) {
-      if (quantized.codes.data()[i] == reference::kNanCode) ++nan_blocks;
-    }
-    const std::lock_guard<std::mutex> lock(mutex_);
-    total_.largest = std::max(total_.largest, largest);
-    total_.zeroed += zeroed;
-    total_.nan_blocks += nan_blocks;
-    error_ += error;
-    size_ += size;
-  }
-
-  QuantizeError Result() const {
-    QuantizeError result = total_;
-    result.relative_rms = size_ > 0 ? std::sqrt(error_ / size_) : 0;
-    return result;
-  }
-  double error() const { return error_; }
-  double size() const { return size_; }
-
- private:
-  std::mutex mutex_;
-  QuantizeError total_;
-  double error_ = 0;
-  double size_ = 0;
-};
-
-// Calls function(first row, count) for tasks of kTaskRows rows, on all cores; returns the first
-// failure.
-template <class Function>
-absl::Status ForRows(std::int64_t rows, std::int64_t columns, const Function& function) {
-  // A chunk at a time, so that writes stay near each other.
-  const std::int64_t tasks = (rows + kTaskRows - 1) / kTaskRows;
-  const std::int64_t chunk =
-      std::max<std::int64_t>(1, kChunkElements / std::max<std::int64_t>(1, kTaskRows * columns));
-  std::mutex mutex;
-  absl::Status status = absl::OkStatus();
-  for (std::int64_t begin = 0; begin < tasks && status.ok(); begin += chunk) {
-    ParallelFor(std::min(chunk, tasks - begin), [&](std::int64_t i) {
-      const std::int64_t first = (begin + i) * kTaskRows;
-      absl::Status one = function(first, std::min(kTaskRows, rows - first));
-      const std::lock_guard<std::mutex> lock(mutex);
-      status.Update(std::move(one));
-    });
-  }
-  return status;
-}
-
-// The whole of quantizing one tensor: element rows to output 0, codes to output 1.
-absl::Status QuantizeTensor(const TensorSet& set, const TensorSet::Tensor& source,
-                            const QuantizeRequest& request, ErrorSums* sums,
-                            const RewriteSink& sink) {
-  const RowShape shape = RowsOf(source.info->shape);
-  const std::int64_t code_rows = request.square_blocks ? kBlockSize : 1;
-  return ForRows(
-      shape.rows, shape.columns, [&](std::int64_t first, std::int64_t count) -> absl::Status {
-        const Tensor<float, 2> x =
-            LoadRows(set.Bytes(source), source.info->dtype, shape.columns, first, count);
-        const absl::StatusOr<Quantized> q = request.square_blocks
-                                                ? QuantizeSquareBlocks(x, request.options)
-                                                : Quantize(x, request.options);
-        if (!q.ok()) return q.status();
-        const absl::StatusOr<Tensor<float, 2>> y = DequantizeToFloat(*q, request.options.format);
-        if (!y.ok()) return y.status();
-        sums->Add(x, *y, *q);
-        const std::span<const std::uint8_t> bytes = set.Bytes(source);
-        const std::int64_t row_bytes = std::ssize(bytes) / shape.rows;
-        ReleasePages(set.shards()[source.shard].file.file_bytes(),
-                     bytes.subspan(first * row_bytes, count * row_bytes));
-        absl::Status status = sink(0, first * q->elements.dimension(1), BytesOf(q->elements));
-        status.Update(sink(1, first / code_rows * q->codes.dimension(1), BytesOf(q->codes)));
-        return status;
-      });
-}
-
 // Why a tensor of a matching name can't be quantized; empty if it can.
-std::string WhyNot(const TensorInfo& info, bool square_blocks) {
-  if (!IsFloat(info.dtype)) {
+std::string WhyNot(const TensorInfo& info, const MxOptions& options) {
+  if (!FloatTypeOf(info.dtype)) {
     return absl::StrCat("it is ", AbslView(DTypeName(info.dtype)), ", not F32, F16 or BF16");
   }
   if (info.shape.size() < 2) return "it is not a matrix";
-  if (info.shape.back() % kBlockSize != 0) {
-    return absl::StrCat("K = ", info.shape.back(), " is not a multiple of ", kBlockSize);
+  if (info.shape.back() % kMxBlock != 0) {
+    return absl::StrCat("K = ", info.shape.back(), " is not a multiple of ", kMxBlock);
   }
   const std::int64_t rows = info.shape[info.shape.size() - 2];
-  if (square_blocks && rows % kBlockSize != 0) {
-    return absl::StrCat(rows, " rows are not a multiple of ", kBlockSize);
+  if (rows % options.code_rows != 0) {
+    return absl::StrCat(rows, " rows are not a multiple of ", options.code_rows);
   }
   return "";
 }
@@ -204,77 +67,119 @@ std::string ScaleName(const std::string& name) {
                       AbslView(weight ? kScale : "_scale"));
 }
 
-DType DTypeOf(ElementFormat format) {
-  if (format == ElementFormat::kE4m3Fn) return DType::kF8E4m3;
-  if (format == ElementFormat::kE4m3Fnuz) return DType::kF8E4m3Fnuz;
+DType DTypeOf(MxFormat format) {
+  if (format == MxFormat::kE4m3Fn) return DType::kF8E4m3;
+  if (format == MxFormat::kE4m3Fnuz) return DType::kF8E4m3Fnuz;
   return DType::kU8;
 }
 
-std::vector<TensorSpec> QuantizedSpecs(const TensorInfo& info, const QuantizeRequest& request) {
-  TensorSpec elements = {info.name, DTypeOf(request.options.format), info.shape};
-  if (request.options.format == ElementFormat::kE2m1) elements.shape.back() /= 2;
+// Elements and codes of one tensor, quantized.
+RewrittenTensor Quantized(const TensorSet::Tensor& source, const MxOptions& options,
+                          MxError* error) {
+  const TensorInfo& info = *source.info;
+  const RowShape shape = RowsOf(info.shape);
+  const FloatType type = *FloatTypeOf(info.dtype);
+  RewrittenTensor tensor;
+  tensor.rows = shape.rows;
+  tensor.together = options.code_rows;
+  tensor.inputs = {{&source, {shape.columns * FloatBytes(type), 1}}};
+  TensorSpec elements = {info.name, DTypeOf(options.format), info.shape};
+  if (options.format == MxFormat::kE2m1) elements.shape.back() /= 2;
   TensorSpec codes = {ScaleName(info.name), DType::kF8E8m0, info.shape};
-  codes.shape.back() /= kBlockSize;
-  if (request.square_blocks) codes.shape[codes.shape.size() - 2] /= kBlockSize;
-  return {elements, codes};
+  codes.shape.back() /= kMxBlock;
+  codes.shape[codes.shape.size() - 2] /= options.code_rows;
+  tensor.outputs = {{std::move(elements), {MxRowBytes(options.format, shape.columns), 1}},
+                    {std::move(codes), {shape.columns / kMxBlock, options.code_rows}}};
+  tensor.make = [=](std::int64_t, std::int64_t count,
+                    std::span<const std::span<const std::uint8_t>> inputs,
+                    std::span<const std::span<std::uint8_t>> outputs) -> absl::StatusOr<RowsDone> {
+    const absl::StatusOr<MxError> of_rows =
+        QuantizeRows(inputs[0], type, count, shape.columns, options, outputs[0], outputs[1]);
+    if (!of_rows.ok()) return of_rows.status();
+    return RowsDone([error, add = *of_rows] { *error += add; });
+  };
+  return tensor;
 }
 
-absl::Status CheckRequest(const QuantizeRequest& request) {
-  const ElementFormat format = request.options.format;
-  if (format != ElementFormat::kE4m3Fn && format != ElementFormat::kE4m3Fnuz &&
-      format != ElementFormat::kE2m1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("checkpoints are quantized to e4m3fn, e4m3fnuz or e2m1, not to ",
-                     AbslView(ElementFormatName(format))));
+// What every file says of how it was made: another run with other options is another checkpoint.
+std::string RecordOf(const MxOptions& options) {
+  return absl::StrFormat(
+      R"({"format": "%s", "rule": "%s", "maximum": %.9g, "amax_floor": %.9g, )"
+      R"("smallest_code": %d, "non_finite": "%s", "code_rows": %d})",
+      AbslView(MxFormatName(options.format)), AbslView(MxRuleName(options.rule)), options.maximum,
+      options.amax_floor, options.smallest_code, AbslView(MxNonFiniteName(options.non_finite)),
+      options.code_rows);
+}
+
+std::string ListText(const std::vector<std::string>& patterns) {
+  std::string text;
+  for (const std::string& pattern : patterns) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", pattern);
   }
-  return ValidateQuantizeOptions(request.options);
+  return text;
 }
 
 }  // namespace
 
 absl::StatusOr<QuantizeReport> QuantizeCheckpoint(const QuantizeRequest& request,
                                                   const RewriteProgress& progress) {
-  if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+  if (absl::Status status = ValidateMxOptions(request.options); !status.ok()) return status;
   const absl::StatusOr<TensorSet> set = TensorSet::Open(request.in);
   if (!set.ok()) return set.status();
   QuantizeReport report;
   report.source_bytes = set->total_bytes();
   std::vector<RewrittenTensor> tensors(set->tensors().size());
-  std::vector<std::unique_ptr<ErrorSums>> sums(tensors.size());
+  std::vector<MxError> errors(tensors.size());
+  std::vector<bool> quantized(tensors.size());
+  bool any = false;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const TensorSet::Tensor& source = set->tensors()[i];
     bool quantize = Matches(request.only, source.name()) && !Matches(request.except, source.name());
     if (quantize) {
-      const std::string why_not = WhyNot(*source.info, request.square_blocks);
+      const std::string why_not = WhyNot(*source.info, request.options);
       if (!why_not.empty()) report.left.push_back(absl::StrCat(source.name(), ": ", why_not));
       quantize = why_not.empty();
     }
-    if (!quantize) {
-      tensors[i].outputs = {*source.info};
+    quantized[i] = quantize;
+    any = any || quantize;
+    if (quantize) {
+      tensors[i] = Quantized(source, request.options, &errors[i]);
+    } else {
+      tensors[i].outputs = {{*source.info, {}}};
       ++report.copied;
-      continue;
     }
-    sums[i] = std::make_unique<ErrorSums>();
-    tensors[i].outputs = QuantizedSpecs(*source.info, request);
-    tensors[i].write = [&, i](const RewriteSink& sink) {
-      return QuantizeTensor(*set, set->tensors()[i], request, sums[i].get(), sink);
-    };
   }
-  const absl::StatusOr<std::int64_t> bytes =
-      RewriteCheckpoint(*set, {request.in, request.out, request.overwrite, {}}, tensors, progress);
-  if (!bytes.ok()) return bytes.status();
-  report.bytes = *bytes;
-  double error = 0, size = 0;
+  if (!any) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        request.in, ": nothing to quantize: ",
+        report.left.empty()
+            ? absl::StrCat("no tensor's name matches ", ListText(request.only),
+                           " and none of those excepted, ", ListText(request.except))
+            : absl::StrCat("of ", report.left.size(), " tensors that match, ", report.left[0])));
+  }
+  RewriteRequest rewrite;
+  rewrite.in = request.in;
+  rewrite.out = request.out;
+  rewrite.rules = request.rules;
+  rewrite.threads = request.threads;
+  rewrite.memory = request.memory;
+  rewrite.cancel = request.cancel;
+  rewrite.metadata = {{std::string(kQuantizedKey), RecordOf(request.options)}};
+  absl::StatusOr<RewriteReport> rewritten = RewriteCheckpoint(*set, rewrite, tensors, progress);
+  if (!rewritten.ok()) return rewritten.status();
+  report.bytes = rewritten->bytes;
+  report.files = std::move(rewritten->files);
+  MxError all;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (sums[i] == nullptr) continue;
-    report.tensors.push_back(sums[i]->Result());
-    report.tensors.back().name = set->tensors()[i].name();
+    if (!quantized[i] || !rewritten->written[i]) continue;
+    const MxError& error = errors[i];
     const RowShape shape = RowsOf(set->tensors()[i].info->shape);
-    report.tensors.back().elements = shape.rows * shape.columns;
-    error += sums[i]->error();
-    size += sums[i]->size();
+    report.tensors.push_back({set->tensors()[i].name(), shape.rows * shape.columns, error.largest,
+                              error.size > 0 ? std::sqrt(error.error / error.size) : 0,
+                              error.zeroed, error.nan_blocks});
+    all += error;
   }
-  report.relative_rms = size > 0 ? std::sqrt(error / size) : 0;
+  report.relative_rms = all.size > 0 ? std::sqrt(all.error / all.size) : 0;
   return report;
 }
 

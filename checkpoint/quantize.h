@@ -5,31 +5,42 @@
 // memory holds some rows.
 //
 // `NAME.weight` of F32, F16 or BF16 becomes `NAME.weight` and `NAME.weight_scale`:
-//   mxfp8   F8_E4M3 (or F8_E4M3FNUZ) [N, K]            F8_E8M0 [N, K / 32], with square blocks [N /
-//   32, K / 32] mxfp4   U8 [N, K / 2], even k in the low nibble    the same
-// which the recipes generic-mxfp8 and generic-mxfp4 read. A weight [E, N, K] is E of them.
+//
+//   format            NAME.weight                             NAME.weight_scale
+//   e4m3fn, e4m3fnuz  F8_E4M3 or F8_E4M3FNUZ [N, K]           F8_E8M0 [N, K / 32]; of square blocks
+//                                                             [N / 32, K / 32]
+//   e2m1              U8 [N, K / 2], even k in the low nibble the same
+//
+// which the recipes generic-mxfp8 (e4m3fn) and generic-mxfp4 read. A weight [E, N, K] is E of them.
 
+#include <atomic>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "checkpoint/memory_budget.h"
+#include "checkpoint/output_fates.h"
 #include "checkpoint/rewrite.h"
-#include "reference/quantize/options.h"
+#include "weights/quantize.h"
 
 namespace lanewise {
 
+// Metadata of a quantized file: the options as JSON.
+inline constexpr std::string_view kQuantizedKey = "quantized";
+
 struct QuantizeRequest {
-  std::string in;   // a file, an index or a directory
-  std::string out;  // a file if `in` is one, else a directory
-  // The format must be e4m3fn, e4m3fnuz or e2m1.
-  reference::QuantizeOptions options;
-  // One code for 32 x 32 values instead of for 1 x 32.
-  bool square_blocks = false;
+  std::string in;     // a file, an index or a directory
+  std::string out;    // a file if `in` is one, else a directory
+  MxOptions options;  // the format, the rule, and how many rows share a code
   // Names to quantize, and of those the ones not to, as shell patterns (*, ?, [...]).
   std::vector<std::string> only = {"*.weight"};
   std::vector<std::string> except = {"*embed*", "*norm*", "*lm_head*", "*router*", "*.gate.weight"};
-  bool overwrite = false;
+  OutputRules rules;  // what happens to files that are there, and which are written
+  int threads = 0;    // 0: all of the machine's
+  std::int64_t memory = kDefaultMemory;       // that the process may hold, all in all
+  const std::atomic<bool>* cancel = nullptr;  // becomes true when the work is to end
 };
 
 // What quantizing did to one tensor: x the source's values, y what the result stands for. Elements
@@ -44,7 +55,8 @@ struct QuantizeError {
 };
 
 struct QuantizeReport {
-  std::vector<QuantizeError> tensors;
+  std::vector<FileReport> files;
+  std::vector<QuantizeError> tensors;  // of the files that this run wrote
   // Tensors of a matching name that stay as they are, each with the reason.
   std::vector<std::string> left;
   std::int64_t copied = 0;
@@ -53,9 +65,10 @@ struct QuantizeReport {
   double relative_rms = 0;  // over all quantized tensors
 };
 
-// Refuses what RewriteCheckpoint does, options that are not valid, and a name that is taken
-// already. Tensors that do not match are copied; ones that match but are no float matrices, or
-// whose K (rows, with square blocks) is no multiple of 32, are copied and reported.
+// Refuses what RewriteCheckpoint does, options that are not valid, a name that is taken already,
+// and a checkpoint in which nothing is to be quantized. Tensors that do not match are copied; ones
+// that match but are no float matrices, or whose K (rows, with square blocks) is no multiple of 32,
+// are copied and reported.
 absl::StatusOr<QuantizeReport> QuantizeCheckpoint(const QuantizeRequest& request,
                                                   const RewriteProgress& progress);
 
@@ -63,10 +76,14 @@ struct DequantizeRequest {
   std::string in;
   std::string out;
   bool float32 = false;  // F32 instead of BF16
-  bool overwrite = false;
+  OutputRules rules;
+  int threads = 0;
+  std::int64_t memory = kDefaultMemory;
+  const std::atomic<bool>* cancel = nullptr;
 };
 
 struct DequantizeReport {
+  std::vector<FileReport> files;
   std::int64_t dequantized = 0;
   std::int64_t copied = 0;
   // 8-bit and 4-bit float tensors without scales beside them: copied.

@@ -2,30 +2,32 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <mutex>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "checkpoint/atomic_file.h"
+#include "checkpoint/buffer_pool.h"
 #include "checkpoint/made_directories.h"
 #include "checkpoint/mapped_file.h"
+#include "checkpoint/memory_budget.h"
 #include "checkpoint/prepared_metadata.h"
+#include "checkpoint/rewrite_pieces.h"
+#include "checkpoint/run_files.h"
 #include "checkpoint/safetensors_index.h"
 #include "checkpoint/safetensors_writer.h"
-#include "checkpoint/text.h"
+#include "weights/parallel.h"
 
 namespace lanewise {
 namespace {
 
 namespace fs = std::filesystem;
+using Fate = FileReport::Fate;
 
-// Bytes that are copied at a time.
-constexpr std::int64_t kCopyBytes = std::int64_t{8} << 20;
-
-// One output's place: its file, and its number there.
-struct Place {
-  std::size_t shard;
-  std::size_t number;
-};
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr std::int64_t kPieceBytes = 2 * kMiB;
 
 class Rewriter {
  public:
@@ -33,120 +35,182 @@ class Rewriter {
            const std::vector<RewrittenTensor>& tensors, const RewriteProgress& progress)
       : set_(set), request_(request), tensors_(tensors), progress_(progress) {}
 
-  absl::StatusOr<std::int64_t> Run() {
-    absl::Status status = Plan();
-    if (status.ok()) status = Create();
-    for (std::size_t i = 0; status.ok() && i < tensors_.size(); ++i) status = WriteTensor(i);
-    if (status.ok()) status = set_.CheckUnchanged();
-    for (std::size_t i = 0; status.ok() && i < writers_.size(); ++i) status = writers_[i].Finish();
+  absl::StatusOr<RewriteReport> Run() {
+    absl::Status status = PlanFiles();
+    if (status.ok()) status = CheckPlaces();
+    if (status.ok()) status = Deal();
+    if (status.ok()) status = Write();
     if (status.ok()) status = WriteIndex();
     if (!status.ok()) return status;
     made_.Keep();
-    return total_;
+    for (const FileReport& file : report_.files) {
+      if (file.fate != Fate::kOthers) report_.bytes += file.bytes;
+    }
+    for (const TensorSet::Tensor& tensor : set_.tensors()) {
+      report_.written.push_back(report_.files[tensor.shard].fate == Fate::kWritten);
+    }
+    return std::move(report_);
   }
 
  private:
-  bool one_file() const { return set_.source() == TensorSet::Source::kFile; }
-
-  std::string PathOf(const std::string& name) const {
-    return one_file() ? request_.out : (fs::path(request_.out) / name).string();
-  }
-
-  absl::Status Plan() {
+  absl::Status PlanFiles() {
     if (tensors_.size() != set_.tensors().size()) {
       return absl::InternalError("a rewrite needs an entry for every source tensor");
     }
+    const bool one_file = set_.source() == TensorSet::Source::kFile;
+    for (const TensorSet::Shard& shard : set_.shards()) {
+      RewrittenFile file;
+      file.path = one_file ? request_.out : (fs::path(request_.out) / shard.name).string();
+      file.metadata = shard.file.metadata();
+      for (const auto& [key, value] : request_.metadata) file.metadata[key] = value;
+      files_.push_back(std::move(file));
+      report_.files.push_back({files_.back().path, Fate::kWritten, 0});
+    }
     std::set<std::string> names;
-    specs_.resize(set_.shards().size());
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      const std::size_t shard = set_.tensors()[i].shard;
-      for (const TensorSpec& output : tensors_[i].outputs) {
-        if (!names.insert(output.name).second) {
-          return absl::InvalidArgumentError(absl::StrCat("two outputs would be named ", output.name,
-                                                         ", one of them made from ",
-                                                         set_.tensors()[i].name()));
+      const TensorSet::Tensor& source = set_.tensors()[i];
+      RewrittenFile& file = files_[source.shard];
+      file.sources.push_back(&source);
+      file.tensors.push_back(&tensors_[i]);
+      for (const RewriteOutput& output : tensors_[i].outputs) {
+        if (!names.insert(output.spec.name).second) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("two outputs would be named ", output.spec.name,
+                           ", one of them made from ", source.name()));
         }
-        specs_[shard].push_back(output);
+        file.specs.push_back(output.spec);
+        const absl::StatusOr<std::int64_t> bytes = ByteCount(output.spec.dtype, output.spec.shape);
+        if (!bytes.ok()) return bytes.status();
+        report_.files[source.shard].bytes += *bytes;
       }
+    }
+    for (const FileReport& file : report_.files) total_size_ += file.bytes;
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckPlaces() const {
+    std::error_code error;
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      const SafetensorsFile& source = set_.shards()[i].file;
+      if (source.metadata().count(std::string(kFormatKey)) != 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(source.path(), " is a prepared file: restore it first"));
+      }
+      for (const TensorSet::Shard& shard : set_.shards()) {
+        if (fs::equivalent(files_[i].path, shard.file.path(), error)) {
+          return absl::InvalidArgumentError(
+              absl::StrCat(files_[i].path, " is a file of the source: write elsewhere"));
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Deal() {
+    const JudgeFile judge = [this](std::size_t i, FileReport*) { return Judge(i); };
+    absl::StatusOr<std::vector<FileReport>> dealt =
+        DealOutputs(std::move(report_.files), request_.rules, judge);
+    if (!dealt.ok()) return dealt.status();
+    report_.files = *std::move(dealt);
+    return absl::OkStatus();
+  }
+
+  // Why the file that is there is not the one that would be written; "" where it is.
+  std::string Judge(std::size_t i) const {
+    const RewrittenFile& file = files_[i];
+    const absl::StatusOr<SafetensorsFile> there = SafetensorsFile::Open(file.path);
+    if (!there.ok()) return std::string(there.status().message());
+    const absl::StatusOr<std::string> header =
+        SafetensorsWriter::HeaderOf(file.path, file.specs, file.metadata);
+    if (!header.ok()) return std::string(header.status().message());
+    const auto found = there->file_bytes().subspan(8, there->data_begin() - 8);
+    if (!std::equal(header->begin(), header->end(), found.begin(), found.end(),
+                    [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; })) {
+      return "its header is another: other tensors, options or metadata";
     }
     std::error_code error;
+    const fs::file_time_type written = fs::last_write_time(file.path, error);
     for (const TensorSet::Shard& shard : set_.shards()) {
-      if (shard.file.metadata().count(std::string(kFormatKey)) != 0) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(shard.file.path(), " is a prepared file: restore it first"));
-      }
-      const std::string path = PathOf(shard.name);
-      for (const TensorSet::Shard& source : set_.shards()) {
-        if (fs::equivalent(path, source.file.path(), error)) {
-          return absl::InvalidArgumentError(
-              absl::StrCat(path, " is a file of the source: write elsewhere"));
-        }
-      }
-      if (fs::exists(path, error) && !request_.overwrite) {
-        return absl::AlreadyExistsError(absl::StrCat(path, " exists; --overwrite replaces it"));
+      const fs::file_time_type changed = fs::last_write_time(shard.file.path(), error);
+      if (error || changed > written) {
+        return absl::StrCat(shard.file.path(), " was changed after it was written");
       }
     }
-    return absl::OkStatus();
+    return "";
   }
 
-  absl::Status Create() {
-    for (std::size_t i = 0; i < set_.shards().size(); ++i) {
-      const std::string path = PathOf(set_.shards()[i].name);
-      if (absl::Status status = made_.Make(fs::path(path).parent_path()); !status.ok()) {
-        return status;
+  absl::Status Write() {
+    std::vector<std::size_t> to_write;
+    std::int64_t least = 2 * kPageBlockBytes, total = 0, largest_header = 0;
+    const TensorSet::Tensor* largest = nullptr;
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      if (report_.files[i].fate != Fate::kWritten) continue;
+      to_write.push_back(i);
+      total += report_.files[i].bytes;
+      largest_header = std::max(largest_header, set_.shards()[i].file.data_begin());
+      for (std::size_t t = 0; t < files_[i].tensors.size(); ++t) {
+        const std::int64_t bytes = LeastMemory(*files_[i].tensors[t]);
+        if (bytes <= least) continue;
+        least = bytes;
+        largest = files_[i].sources[t];
       }
-      std::map<std::string, std::string> metadata = set_.shards()[i].file.metadata();
-      for (const auto& [key, value] : request_.metadata) metadata[key] = value;
-      absl::StatusOr<SafetensorsWriter> writer =
-          SafetensorsWriter::Create(path, specs_[i], metadata);
-      if (!writer.ok()) return writer.status();
-      for (const TensorInfo& info : writer->tensors()) total_ += info.byte_count();
-      writers_.push_back(*std::move(writer));
+      absl::Status status = made_.Make(fs::path(files_[i].path).parent_path());
+      if (!status.ok()) return status;
     }
-    next_.assign(writers_.size(), 0);
-    return absl::OkStatus();
-  }
-
-  absl::Status WriteTensor(std::size_t index) {
-    const TensorSet::Tensor& source = set_.tensors()[index];
-    const RewrittenTensor& tensor = tensors_[index];
-    SafetensorsWriter& writer = writers_[source.shard];
-    const std::size_t first = next_[source.shard];
-    next_[source.shard] += tensor.outputs.size();
-    const RewriteSink sink = [&](std::size_t output, std::int64_t offset,
-                                 std::span<const std::uint8_t> bytes) {
-      return writer.Write(first + output, offset, bytes);
+    if (to_write.empty()) return absl::OkStatus();
+    // One thread more than processors: some wait for the disk.
+    const int threads = ThreadCount(request_.threads) + (request_.threads == 1 ? 0 : 1);
+    const int in_flight = 2 * threads + 2;
+    const std::int64_t overhead = 4 * kMiB + threads * kMiB / 2 + 8 * largest_header;
+    const absl::StatusOr<MemoryShares> shares = ShareMemory(
+        request_.memory, overhead, 2 * least, largest == nullptr ? "" : largest->name());
+    if (!shares.ok()) return shares.status();
+    const std::int64_t piece_bytes =
+        std::clamp<std::int64_t>(shares->pieces / (6 * in_flight), 16 << 10, kPieceBytes);
+    BufferPool buffers(piece_bytes);
+    MemoryBudget budget(
+        std::max<std::int64_t>(shares->pieces - in_flight * piece_bytes, shares->pieces / 2));
+    PassedPages passed(shares->passed);
+    std::mutex mutex;
+    std::int64_t done = 0;
+    RewriteContext context;
+    context.set = &set_;
+    context.buffers = &buffers;
+    context.piece_bytes = piece_bytes;
+    context.passed = &passed;
+    context.rules = request_.rules;
+    context.wrote = [&](std::int64_t bytes) {
+      const std::lock_guard lock(mutex);
+      done += bytes;
+      if (progress_) progress_(done, total);
     };
-    absl::Status status = absl::OkStatus();
-    if (tensor.write) {
-      status = tensor.write(sink);
-    } else if (!tensor.outputs.empty()) {
-      const std::span<const std::uint8_t> bytes = set_.Bytes(source);
-      const auto size = static_cast<std::int64_t>(bytes.size());
-      for (std::int64_t at = 0; status.ok() && at < size; at += kCopyBytes) {
-        const auto count = static_cast<std::size_t>(std::min(kCopyBytes, size - at));
-        const auto piece = bytes.subspan(static_cast<std::size_t>(at), count);
-        status = sink(0, at, piece);
-        ReleasePages(set_.shards()[source.shard].file.file_bytes(), piece);
-      }
+    std::vector<std::unique_ptr<PiecedFile>> pieces;
+    for (const std::size_t i : to_write) {
+      pieces.push_back(std::make_unique<RewritePieces>(context, files_[i], pieces.size()));
     }
-    // What the work itself has not given back.
-    ReleasePages(set_.shards()[source.shard].file.file_bytes(), set_.Bytes(source));
-    if (!status.ok()) return OfTensor(source.name(), status);
-    for (std::size_t i = first; i < next_[source.shard]; ++i) {
-      done_ += writer.tensors()[i].byte_count();
+    const absl::Status status = RunFiles(
+        pieces, budget, {threads, in_flight, request_.cancel, request_.rules.name_when_complete()});
+    if (status.ok()) return status;
+    std::vector<std::string> named;
+    for (std::size_t n = 0; n < pieces.size(); ++n) {
+      if (pieces[n]->named()) named.push_back(files_[to_write[n]].path);
     }
-    if (progress_) progress_(done_, total_);
-    return absl::OkStatus();
+    return AfterFailure(status, named, to_write.size());
   }
 
   absl::Status WriteIndex() const {
-    if (set_.index_name().empty()) return absl::OkStatus();
-    SafetensorsIndex index;
-    for (std::size_t i = 0; i < specs_.size(); ++i) {
-      for (const TensorSpec& spec : specs_[i]) index.weight_map[spec.name] = set_.shards()[i].name;
+    if (set_.index_name().empty() ||
+        std::all_of(report_.files.begin(), report_.files.end(),
+                    [](const FileReport& file) { return file.fate == Fate::kOthers; })) {
+      return absl::OkStatus();
     }
-    index.total_size = total_;
+    SafetensorsIndex index;
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      for (const TensorSpec& spec : files_[i].specs) {
+        index.weight_map[spec.name] = set_.shards()[i].name;
+      }
+    }
+    index.total_size = total_size_;
     return WriteSafetensorsIndex((fs::path(request_.out) / set_.index_name()).string(), index);
   }
 
@@ -154,19 +218,17 @@ class Rewriter {
   const RewriteRequest& request_;
   const std::vector<RewrittenTensor>& tensors_;
   const RewriteProgress& progress_;
-  std::vector<std::vector<TensorSpec>> specs_;  // by shard
+  std::vector<RewrittenFile> files_;  // by shard
   MadeDirectories made_;
-  std::vector<SafetensorsWriter> writers_;  // by shard
-  std::vector<std::size_t> next_;           // by shard: the number of its next output
-  std::int64_t total_ = 0;
-  std::int64_t done_ = 0;
+  RewriteReport report_;
+  std::int64_t total_size_ = 0;
 };
 
 }  // namespace
 
-absl::StatusOr<std::int64_t> RewriteCheckpoint(const TensorSet& set, const RewriteRequest& request,
-                                               const std::vector<RewrittenTensor>& tensors,
-                                               const RewriteProgress& progress) {
+absl::StatusOr<RewriteReport> RewriteCheckpoint(const TensorSet& set, const RewriteRequest& request,
+                                                const std::vector<RewrittenTensor>& tensors,
+                                                const RewriteProgress& progress) {
   return Rewriter(set, request, tensors, progress).Run();
 }
 

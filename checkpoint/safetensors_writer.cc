@@ -103,14 +103,25 @@ SafetensorsWriter::SafetensorsWriter(SafetensorsWriter&&) noexcept = default;
 SafetensorsWriter& SafetensorsWriter::operator=(SafetensorsWriter&&) noexcept = default;
 SafetensorsWriter::~SafetensorsWriter() = default;
 
-absl::StatusOr<SafetensorsWriter> SafetensorsWriter::Create(
-    const std::string& path, std::vector<TensorSpec> tensors,
-    std::map<std::string, std::string> metadata, Order order) {
-  std::vector<size_t> file_order(tensors.size());
-  for (size_t i = 0; i < file_order.size(); ++i) file_order[i] = i;
-  if (order == Order::kWidestFirst) {
+namespace {
+
+// Where the tensors of a file go.
+struct Plan {
+  std::vector<TensorInfo> tensors;  // as declared
+  std::vector<size_t> order;        // the order of their bytes
+  std::string header;               // padded
+  int64_t data_bytes = 0;
+};
+
+absl::StatusOr<Plan> PlanFile(const std::string& path, std::vector<TensorSpec> tensors,
+                              const std::map<std::string, std::string>& metadata,
+                              SafetensorsWriter::Order order) {
+  Plan plan;
+  plan.order.resize(tensors.size());
+  for (size_t i = 0; i < plan.order.size(); ++i) plan.order[i] = i;
+  if (order == SafetensorsWriter::Order::kWidestFirst) {
     // Types below a byte come last: whatever follows them needs no alignment.
-    std::sort(file_order.begin(), file_order.end(), [&](size_t a, size_t b) {
+    std::sort(plan.order.begin(), plan.order.end(), [&](size_t a, size_t b) {
       return std::pair(-BitsPerElement(tensors[a].dtype), a) <
              std::pair(-BitsPerElement(tensors[b].dtype), b);
     });
@@ -118,33 +129,53 @@ absl::StatusOr<SafetensorsWriter> SafetensorsWriter::Create(
   const auto refuse = [&](const absl::Status& status) {
     return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
   };
-  absl::StatusOr<std::vector<TensorInfo>> placed = Place(std::move(tensors), file_order);
+  absl::StatusOr<std::vector<TensorInfo>> placed = Place(std::move(tensors), plan.order);
   if (!placed.ok()) return refuse(placed.status());
-
+  plan.tensors = *std::move(placed);
   std::vector<TensorInfo> in_file_order;
-  in_file_order.reserve(placed->size());
-  for (const size_t i : file_order) in_file_order.push_back((*placed)[i]);
-  const absl::StatusOr<std::string> header = SafetensorsHeaderText(in_file_order, metadata);
+  in_file_order.reserve(plan.tensors.size());
+  for (const size_t i : plan.order) in_file_order.push_back(plan.tensors[i]);
+  if (!in_file_order.empty()) plan.data_bytes = in_file_order.back().end;
+  absl::StatusOr<std::string> header = SafetensorsHeaderText(in_file_order, metadata);
   if (!header.ok()) return refuse(header.status());
-  const int64_t padded = (static_cast<int64_t>(header->size()) + 7) / 8 * 8;
+  plan.header = *std::move(header);
+  const int64_t padded = (static_cast<int64_t>(plan.header.size()) + 7) / 8 * 8;
   // The reader's own rules, duplicate names among them.
   if (padded > kMaxSafetensorsHeaderBytes) {
     return refuse(absl::InvalidArgumentError(absl::StrCat("the header would have ", padded,
                                                           " bytes, the format allows ",
                                                           kMaxSafetensorsHeaderBytes)));
   }
-  if (const auto parsed = ParseSafetensorsHeaderText(*header, path); !parsed.ok()) {
+  if (const auto parsed = ParseSafetensorsHeaderText(plan.header, path); !parsed.ok()) {
     return parsed.status();
   }
+  plan.header.resize(static_cast<size_t>(padded), ' ');
+  return plan;
+}
 
-  absl::StatusOr<AtomicFile> file =
-      AtomicFile::Create(path, 8 + padded + (in_file_order.empty() ? 0 : in_file_order.back().end));
+}  // namespace
+
+absl::StatusOr<std::string> SafetensorsWriter::HeaderOf(
+    const std::string& path, std::vector<TensorSpec> tensors,
+    const std::map<std::string, std::string>& metadata, Order order) {
+  absl::StatusOr<Plan> plan = PlanFile(path, std::move(tensors), metadata, order);
+  if (!plan.ok()) return plan.status();
+  return std::move(plan->header);
+}
+
+absl::StatusOr<SafetensorsWriter> SafetensorsWriter::Create(
+    const std::string& path, std::vector<TensorSpec> tensors,
+    std::map<std::string, std::string> metadata, Order order) {
+  absl::StatusOr<Plan> plan = PlanFile(path, std::move(tensors), metadata, order);
+  if (!plan.ok()) return plan.status();
+  const int64_t data_begin = 8 + static_cast<int64_t>(plan->header.size());
+  absl::StatusOr<AtomicFile> file = AtomicFile::Create(path, data_begin + plan->data_bytes);
   if (!file.ok()) return file.status();
   auto state = std::make_unique<State>(*std::move(file));
-  state->tensors = *std::move(placed);
-  state->order = std::move(file_order);
+  state->tensors = std::move(plan->tensors);
+  state->order = std::move(plan->order);
   state->metadata = std::move(metadata);
-  state->data_begin = 8 + padded;
+  state->data_begin = data_begin;
   state->coverage.resize(state->tensors.size());
   return SafetensorsWriter(std::move(state));
 }
@@ -216,26 +247,6 @@ absl::Status SafetensorsWriter::Write(size_t tensor, int64_t offset,
     if (state.broken.ok()) state.broken = status;
   }
   return status;
-}
-
-absl::StatusOr<std::span<uint8_t>> SafetensorsWriter::Map(size_t tensor,
-                                                          std::span<uint8_t>* mapping) {
-  State& state = *state_;
-  if (absl::Status status = CheckRange(state.tensors, state.file.path(), tensor, 0, 0);
-      !status.ok()) {
-    return status;
-  }
-  const TensorInfo& info = state.tensors[tensor];
-  const std::lock_guard lock(state.mutex);
-  if (!state.coverage[tensor].Add(0, info.byte_count())) {
-    return absl::AlreadyExistsError(absl::StrCat(state.file.path(), ": tensor ", Quoted(info.name),
-                                                 ": bytes of it were written before"));
-  }
-  const absl::StatusOr<std::span<uint8_t>> file = state.file.Map();
-  if (!file.ok()) return file.status();
-  if (mapping != nullptr) *mapping = *file;
-  return file->subspan(static_cast<size_t>(state.data_begin + info.begin),
-                       static_cast<size_t>(info.byte_count()));
 }
 
 absl::Status SafetensorsWriter::Read(size_t tensor, int64_t offset,

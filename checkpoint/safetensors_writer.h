@@ -10,11 +10,11 @@
 //   status = writer->Write(0, 0, bytes);     // tensor 0, from its byte 0
 //   status = writer->Finish();               // now, and only now, out.safetensors exists
 //
-// The file takes shape without a name in the same directory, and gets its own, whole and on disk, in
-// Finish: a reader sees the old file or the new one, whatever happens in between. Without Finish it
-// is gone, also where the process is killed. Where the file system knows no files without a name it
-// is called ".lanewise-" and 16 hexadecimal digits and ".tmp"; a killed process leaves that, and it
-// may be deleted. Equal calls give equal bytes.
+// The file takes shape without a name in the same directory, and gets its own, whole and on disk,
+// in Finish: a reader sees the old file or the new one, whatever happens in between. Without Finish
+// it is gone, also where the process is killed. Where the file system knows no files without a name
+// it is called ".lanewise-" and 16 hexadecimal digits and ".tmp"; a killed process leaves that, and
+// it may be deleted. Equal calls give equal bytes.
 
 #include <cstdint>
 #include <map>
@@ -46,9 +46,16 @@ class SafetensorsWriter {
                                                   std::map<std::string, std::string> metadata,
                                                   Order order = Order::kWidestFirst);
 
-  // The same with the header given as text, which is written as it is, spaces that pad it included
-  // (so their number decides the alignment of the data). The text is checked as a file's header is;
-  // tensors() then has its tensors in the order of their bytes.
+  // The header that Create writes for these arguments, with the spaces that pad it and without its
+  // length. Refuses the same.
+  static absl::StatusOr<std::string> HeaderOf(const std::string& path,
+                                              std::vector<TensorSpec> tensors,
+                                              const std::map<std::string, std::string>& metadata,
+                                              Order order = Order::kWidestFirst);
+
+  // As Create, with the header given as text, which is written as it is, spaces that pad it
+  // included (so their number decides the alignment of the data). The text is checked as a file's
+  // header is; tensors() then has its tensors in the order of their bytes.
   static absl::StatusOr<SafetensorsWriter> CreateWithHeader(const std::string& path,
                                                             std::string header_text);
 
@@ -63,10 +70,6 @@ class SafetensorsWriter {
   // of threads may write at once. Refuses bytes outside the tensor and bytes already written. After
   // a failure of the disk every later call fails as well.
   absl::Status Write(size_t tensor, int64_t offset, std::span<const uint8_t> bytes);
-
-  // The bytes of a tensor as memory to write to, until Finish, instead of Write: it counts as written,
-  // whatever is put there. `mapping`, if not null, becomes the memory of the whole file.
-  absl::StatusOr<std::span<uint8_t>> Map(size_t tensor, std::span<uint8_t>* mapping = nullptr);
 
   // Reads back bytes that were written.
   absl::Status Read(size_t tensor, int64_t offset, std::span<uint8_t> bytes) const;

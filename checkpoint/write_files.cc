@@ -12,7 +12,7 @@
 #include "checkpoint/buffer_pool.h"
 #include "checkpoint/file_pieces.h"
 #include "checkpoint/memory_budget.h"
-#include "checkpoint/ordered_work.h"
+#include "checkpoint/run_files.h"
 #include "checkpoint/source_digests.h"
 #include "weights/parallel.h"
 
@@ -26,9 +26,6 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 // Pieces of this size are written while they are in a core's second-level cache, and cost few
 // calls.
 constexpr std::int64_t kPieceBytes = 2 * kMiB;
-
-// Pages that were passed are given back when there are so many of them.
-std::int64_t PassedBytes(std::int64_t memory) { return std::min(memory / 16, 32 * kMiB); }
 
 // The digester may be so far ahead: in the page cache, not in memory of this process.
 constexpr std::int64_t kAheadBytes = 64 * kMiB;
@@ -52,21 +49,22 @@ class Job {
     // One thread more than processors: some wait for the disk.
     const int threads = ThreadCount(request_.threads) + (request_.threads == 1 ? 0 : 1);
     const int in_flight = 2 * threads + 2;
-    const absl::StatusOr<std::int64_t> memory = MemoryForPieces(threads);
-    if (!memory.ok()) return memory.status();
+    const absl::StatusOr<MemoryShares> shares = Shares(threads);
+    if (!shares.ok()) return shares.status();
+    const std::int64_t memory = shares->pieces;
     if (absl::Status status = CheckRoom(); !status.ok()) return status;
 
     // A piece holds its buffer and its part of the source; idle buffers count too.
     const std::int64_t piece_bytes =
-        std::clamp<std::int64_t>(*memory / (6 * in_flight), 16 << 10, kPieceBytes);
+        std::clamp<std::int64_t>(memory / (6 * in_flight), 16 << 10, kPieceBytes);
     BufferPool buffers(piece_bytes);
-    MemoryBudget budget(std::max<std::int64_t>(*memory - in_flight * piece_bytes, *memory / 2));
+    MemoryBudget budget(std::max<std::int64_t>(memory - in_flight * piece_bytes, memory / 2));
 
     std::mutex mutex;
     std::int64_t done = 0, total = 0;
     for (const OutputFile* file : files_) total += file->bytes;
     SourceDigests digests(SourcesInOrder(), kAheadBytes);
-    PassedPages passed(PassedBytes(request_.memory));
+    PassedPages passed(shares->passed);
     PieceContext context;
     context.passed = &passed;
     context.plan = &plan_;
@@ -81,28 +79,17 @@ class Job {
       done += bytes;
       if (progress) progress(done, total);
     };
-    std::vector<std::unique_ptr<FilePieces>> pieces(files_.size());
+    std::vector<std::unique_ptr<PiecedFile>> pieces;
+    std::vector<const FilePieces*> files;
     for (std::size_t i = 0; i < files_.size(); ++i) {
-      pieces[i] = std::make_unique<FilePieces>(context, *files_[i], i, digest_of_[i]);
+      auto file = std::make_unique<FilePieces>(context, *files_[i], i, digest_of_[i]);
+      files.push_back(file.get());
+      pieces.push_back(std::move(file));
     }
 
-    std::size_t at = 0;
-    bool open = false;
-    const NextPiece next = [&]() -> absl::StatusOr<std::optional<Piece>> {
-      for (; at < files_.size(); ++at, open = false) {
-        if (!open) {
-          if (absl::Status status = pieces[at]->Open(); !status.ok()) return status;
-          open = true;
-        }
-        if (std::optional<Piece> piece = pieces[at]->Next()) return piece;
-      }
-      return std::nullopt;
-    };
-    absl::Status status = RunOrdered(threads, in_flight, budget, request_.cancel, next);
-    if (!request_.name_when_complete) {
-      for (std::size_t i = 0; status.ok() && i < pieces.size(); ++i) status = pieces[i]->Finish();
-    }
-    for (const std::unique_ptr<FilePieces>& file : pieces) {
+    const absl::Status status = RunFiles(
+        pieces, budget, {threads, in_flight, request_.cancel, request_.name_when_complete});
+    for (const FilePieces* file : files) {
       written->push_back({file->named(), file->bytes(), file->negative_zeros()});
     }
     return status;
@@ -110,7 +97,7 @@ class Job {
 
  private:
   // What is left of the memory for pieces in flight.
-  absl::StatusOr<std::int64_t> MemoryForPieces(int threads) const {
+  absl::StatusOr<MemoryShares> Shares(int threads) const {
     std::int64_t least = 0;
     const OutputTensor* largest = nullptr;
     for (const OutputFile* file : files_) {
@@ -121,16 +108,9 @@ class Job {
         largest = output;
       }
     }
-    const std::int64_t held =
-        ResidentBytes() + OverheadBytes(plan_, threads) + PassedBytes(request_.memory);
     // Half goes to buffers that wait to be used again.
-    least *= 2;
-    if (request_.memory - held >= least) return request_.memory - held;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--memory ", request_.memory, " bytes are too little: ", held,
-        " are taken by the program and the plan, and pieces in flight need ", least,
-        largest == nullptr ? "" : absl::StrCat(", because of ", largest->tensor.stored.name),
-        "; give at least ", (held + least + kMiB - 1) / kMiB, "M"));
+    return ShareMemory(request_.memory, OverheadBytes(plan_, threads), 2 * least,
+                       largest == nullptr ? "" : largest->tensor.stored.name);
   }
 
   // A disk that is too full is better found before anything is written.

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -72,6 +73,24 @@ absl::StatusOr<std::pair<int, int>> ParseShard(const std::string& text) {
       "\"", text, "\" is no shard: expected I/N, such as 0/4, with I from 0 and less than N"));
 }
 
+void AddRules(CLI::App& app, OutputRules* rules) {
+  app.add_flag("--overwrite", rules->overwrite, "Replace files that are at OUT already");
+  app.add_flag("--resume", rules->resume,
+               "Go on with an earlier run: keep files at OUT that are what would be written");
+  app.add_option_function<std::string>(
+         "--shard",
+         [rules](const std::string& text) {
+           const absl::StatusOr<std::pair<int, int>> shard = ParseShard(text);
+           if (!shard.ok()) {
+             throw CLI::ValidationError("--shard", std::string(shard.status().message()));
+           }
+           rules->shard = {shard->first, shard->second};
+         },
+         "I/N: write only part I (from 0) of N of the output files; N such runs, anywhere and in "
+         "any order, write what one would")
+      ->type_name("I/N");
+}
+
 void AddMemory(CLI::App& app, std::int64_t* memory) {
   app.add_option_function<std::string>(
          "--memory",
@@ -84,6 +103,11 @@ void AddMemory(CLI::App& app, std::int64_t* memory) {
          },
          "What the process may hold of memory, such as 512M or 4G; 1G by default")
       ->type_name("SIZE");
+}
+
+void AddThreads(CLI::App& app, int* threads) {
+  app.add_option("--threads", *threads, "Threads; 0, the default, takes all processors")
+      ->check(CLI::Range(0, 4096));
 }
 
 namespace {
@@ -138,6 +162,21 @@ std::function<void(std::int64_t, std::int64_t)> ProgressBar(std::string_view wha
     if (last) std::fputs("\r\033[K", stderr);
     std::fflush(stderr);
   };
+}
+
+std::string FatesText(std::span<const FileReport> files) {
+  using Fate = FileReport::Fate;
+  std::map<Fate, int> count;
+  for (const FileReport& file : files) ++count[file.fate];
+  if (count[Fate::kKept] + count[Fate::kOthers] == 0) return "";
+  std::string text =
+      absl::StrCat("; of ", files.size(), " files ", count[Fate::kWritten], " written");
+  if (count[Fate::kKept] > 0) absl::StrAppend(&text, ", ", count[Fate::kKept], " kept");
+  if (count[Fate::kOthers] > 0) {
+    absl::StrAppend(&text, ", ", count[Fate::kOthers], " left to other shards");
+  }
+  if (count[Fate::kWritten] + count[Fate::kKept] == 0) text += ": nothing to do here";
+  return text;
 }
 
 std::string SizeText(std::int64_t bytes) {

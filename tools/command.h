@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "checkpoint/output_fates.h"
 
 namespace lanewise::tools {
 
@@ -45,8 +47,14 @@ absl::StatusOr<std::int64_t> ParseSize(const std::string& text);
 // "2/16": part 2 (from 0) of 16. InvalidArgument unless 0 <= part < parts.
 absl::StatusOr<std::pair<int, int>> ParseShard(const std::string& text);
 
+// Adds --overwrite, --resume and --shard.
+void AddRules(CLI::App& app, OutputRules* rules);
+
 // Adds --memory, which refuses what ParseSize does.
 void AddMemory(CLI::App& app, std::int64_t* memory);
+
+// Adds --threads.
+void AddThreads(CLI::App& app, int* threads);
 
 // Becomes true at SIGINT and SIGTERM, from the first call on; a second signal ends the process.
 const std::atomic<bool>* Interrupted();
@@ -55,6 +63,9 @@ int InterruptingSignal();  // 0: none yet
 // A progress bar on stderr if that is a terminal, else nothing: "prepare  42 %  1.3 GiB/s  0:12
 // left". Call with bytes done and bytes in all.
 std::function<void(std::int64_t, std::int64_t)> ProgressBar(std::string_view what);
+
+// "; of 4 files 1 written, 2 kept, 1 left to other shards", or "" where all were written.
+std::string FatesText(std::span<const FileReport> files);
 
 // "1.50 GiB", "12 bytes".
 std::string SizeText(std::int64_t bytes);

@@ -26,6 +26,15 @@ absl::Status JsonReport::End(const absl::Status& status) {
   return status;
 }
 
+nlohmann::ordered_json FilesJson(std::span<const FileReport> files) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const FileReport& file : files) {
+    list.push_back(
+        {{"path", file.path}, {"fate", std::string(FateName(file.fate))}, {"bytes", file.bytes}});
+  }
+  return list;
+}
+
 void AddJson(CLI::App& app, bool* json) {
   app.add_flag("--json", *json, "Print a report as JSON, for other programs");
 }

@@ -4,11 +4,13 @@
 // --json: what a command did, as one JSON object on stdout, for other programs.
 
 #include <chrono>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "checkpoint/output_fates.h"
 #include "nlohmann/json.hpp"
 
 namespace lanewise::tools {
@@ -30,6 +32,9 @@ class JsonReport {
   const std::chrono::steady_clock::time_point begin_;
   nlohmann::ordered_json fields_;
 };
+
+// Each file with its path, fate and bytes.
+nlohmann::ordered_json FilesJson(std::span<const FileReport> files);
 
 void AddJson(CLI::App& app, bool* json);
 

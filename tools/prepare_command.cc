@@ -1,6 +1,5 @@
 #include <cstdint>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,9 +20,9 @@ struct Options {
   std::string in, out, target, recipe;
   int ranks = 1;
   std::optional<int> rank;
-  bool dry_run = false, lossless = false, pass_through = false, overwrite = false;
-  bool batch_invariant = false, resume = false, json = false;
-  JobShard shard;
+  bool dry_run = false, lossless = false, pass_through = false;
+  bool batch_invariant = false, json = false;
+  OutputRules rules;
   std::int64_t memory = kDefaultMemory;
   int threads = 0;
 };
@@ -53,19 +52,6 @@ void PrintOutputs(const PreparedRank& rank) {
   }
 }
 
-// Where not every file was written by this run.
-void PrintFates(const PreparedRank& rank) {
-  using Fate = PreparedFileReport::Fate;
-  std::map<Fate, int> count;
-  for (const PreparedFileReport& file : rank.files) ++count[file.fate];
-  if (count[Fate::kKept] + count[Fate::kOthers] == 0) return;
-  std::printf("; of %d files %d written", static_cast<int>(rank.files.size()),
-              count[Fate::kWritten]);
-  if (count[Fate::kKept] > 0) std::printf(", %d kept", count[Fate::kKept]);
-  if (count[Fate::kOthers] > 0) std::printf(", %d left to other shards", count[Fate::kOthers]);
-  if (count[Fate::kWritten] + count[Fate::kKept] == 0) std::printf(": nothing to do here");
-}
-
 void Print(const PrepareReport& report, const Options& options) {
   for (const std::string& note : report.notes) std::printf("note: %s\n", note.c_str());
   std::printf("%s\n", report.why.c_str());
@@ -85,8 +71,7 @@ void Print(const PrepareReport& report, const Options& options) {
     }
     std::printf("; %d tensors out", static_cast<int>(done.outputs.size()));
     if (!options.dry_run) {
-      std::printf(", %s", SizeText(rank.bytes).c_str());
-      PrintFates(rank);
+      std::printf(", %s%s", SizeText(rank.bytes).c_str(), FatesText(rank.files).c_str());
       if (rank.negative_zeros > 0) {
         std::printf("; %lld elements -0 became +0%s", static_cast<long long>(rank.negative_zeros),
                     options.lossless ? ", their signs are stored" : "");
@@ -97,7 +82,7 @@ void Print(const PrepareReport& report, const Options& options) {
 }
 
 void Fill(const PrepareReport& report, const Options& options, JsonReport* json) {
-  using Fate = PreparedFileReport::Fate;
+  using Fate = FileReport::Fate;
   (*json)["target"] = options.target;
   (*json)["dry_run"] = options.dry_run;
   (*json)["recipe"] = report.recipe;
@@ -107,11 +92,9 @@ void Fill(const PrepareReport& report, const Options& options, JsonReport* json)
   nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
   for (const PreparedRank& rank : report.ranks) {
     nlohmann::ordered_json files = nlohmann::ordered_json::array();
-    for (const PreparedFileReport& file : rank.files) {
-      const char* fate = file.fate == Fate::kWritten && !options.dry_run ? "written"
-                         : file.fate == Fate::kWritten                   ? "planned"
-                         : file.fate == Fate::kKept                      ? "kept"
-                                                                         : "left to another shard";
+    for (const FileReport& file : rank.files) {
+      const bool planned = file.fate == Fate::kWritten && options.dry_run;
+      const std::string fate(planned ? "planned" : FateName(file.fate));
       files.push_back({{"path", file.path}, {"fate", fate}, {"bytes", file.bytes}});
     }
     ranks.push_back({{"rank", rank.rank},
@@ -139,11 +122,9 @@ absl::Status Prepare(const Options& options, JsonReport* json) {
   request.options.batch_invariant = options.batch_invariant;
   request.rank = options.rank;
   request.lossless = options.lossless;
-  request.overwrite = options.overwrite;
+  request.rules = options.rules;
   request.dry_run = options.dry_run;
   request.threads = options.threads;
-  request.resume = options.resume;
-  request.shard = options.shard;
   request.memory = options.memory;
   request.cancel = Interrupted();
   if (!options.recipe.empty()) {
@@ -195,24 +176,9 @@ Action AddPrepare(CLI::App& app) {
       "Copy weights that the target has no preparation for, instead of refusing the checkpoint");
   app.add_flag("--batch-invariant", options->batch_invariant,
                "gfx950: keep row codes, whose GEMM's order of sums does not depend on the batch");
-  app.add_flag("--overwrite", options->overwrite, "Replace files that are at OUT already");
-  app.add_flag("--resume", options->resume,
-               "Go on with an earlier run: keep files at OUT that are what would be written");
-  app.add_option_function<std::string>(
-         "--shard",
-         [options](const std::string& text) {
-           const absl::StatusOr<std::pair<int, int>> shard = ParseShard(text);
-           if (!shard.ok()) {
-             throw CLI::ValidationError("--shard", std::string(shard.status().message()));
-           }
-           options->shard = {shard->first, shard->second};
-         },
-         "I/N: write only part I (from 0) of N of the output files; N such runs, anywhere and in "
-         "any order, write what one would")
-      ->type_name("I/N");
+  AddRules(app, &options->rules);
   AddMemory(app, &options->memory);
-  app.add_option("--threads", options->threads, "Threads; 0, the default, takes all processors")
-      ->check(CLI::NonNegativeNumber);
+  AddThreads(app, &options->threads);
   AddJson(app, &options->json);
   app.callback([options] {
     if (options->rank && (*options->rank < 0 || *options->rank >= options->ranks)) {

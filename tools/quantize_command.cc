@@ -8,21 +8,31 @@
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "checkpoint/quantize.h"
-#include "reference/quantize/options.h"
 #include "tools/command.h"
 #include "tools/json_report.h"
+#include "weights/quantize.h"
 
 namespace lanewise::tools {
 namespace {
 
-using reference::BlockRule;
-using reference::ElementFormat;
+// What every command that rewrites a checkpoint is told.
+struct RewriteFlags {
+  std::string in, out;
+  OutputRules rules;
+  std::int64_t memory = kDefaultMemory;
+  int threads = 0;
+  bool json = false;
+};
 
-constexpr BlockRule kRules[] = {BlockRule::kExact, BlockRule::kRoundedLog2, BlockRule::kFloor,
-                                BlockRule::kEven, BlockRule::kRoundUp};
+void AddRewrite(CLI::App& app, RewriteFlags* flags) {
+  AddRules(app, &flags->rules);
+  AddMemory(app, &flags->memory);
+  AddThreads(app, &flags->threads);
+  AddJson(app, &flags->json);
+}
 
 struct QuantizeFlags {
-  std::string in, out;
+  RewriteFlags rewrite;
   std::string format = "mxfp8";
   std::string rule = "exact";
   std::string scales = "row";
@@ -31,29 +41,36 @@ struct QuantizeFlags {
   int smallest_code = 0;
   bool saturate = false;
   std::vector<std::string> only, except;
-  bool overwrite = false, json = false;
 };
 
 QuantizeRequest RequestOf(const QuantizeFlags& flags) {
   QuantizeRequest request;
-  request.in = UserPath(flags.in);
-  request.out = UserPath(flags.out);
-  request.options =
-      reference::DefaultQuantizeOptions(flags.format == "mxfp4"        ? ElementFormat::kE2m1
-                                        : flags.format == "mxfp8-fnuz" ? ElementFormat::kE4m3Fnuz
-                                                                       : ElementFormat::kE4m3Fn);
-  for (const BlockRule rule : kRules) {
-    if (reference::BlockRuleName(rule) == flags.rule) request.options.rule = rule;
+  request.in = UserPath(flags.rewrite.in);
+  request.out = UserPath(flags.rewrite.out);
+  request.options = DefaultMxOptions(flags.format == "mxfp4"        ? MxFormat::kE2m1
+                                     : flags.format == "mxfp8-fnuz" ? MxFormat::kE4m3Fnuz
+                                                                    : MxFormat::kE4m3Fn);
+  for (const MxRule rule : kMxRules) {
+    if (MxRuleName(rule) == flags.rule) request.options.rule = rule;
   }
   if (flags.maximum != 0) request.options.maximum = flags.maximum;
   request.options.amax_floor = flags.amax_floor;
   request.options.smallest_code = flags.smallest_code;
-  if (flags.saturate) request.options.non_finite = reference::NonFinite::kSaturate;
-  request.square_blocks = flags.scales == "block";
+  if (flags.saturate) request.options.non_finite = MxNonFinite::kSaturate;
+  if (flags.scales == "block") request.options.code_rows = kMxBlock;
   if (!flags.only.empty()) request.only = flags.only;
   if (!flags.except.empty()) request.except = flags.except;
-  request.overwrite = flags.overwrite;
+  request.rules = flags.rewrite.rules;
+  request.memory = flags.rewrite.memory;
+  request.threads = flags.rewrite.threads;
+  request.cancel = Interrupted();
   return request;
+}
+
+// The recipe that reads the result, whatever the model's other tensors look like; "" if none does.
+std::string RecipeFor(const MxOptions& options) {
+  if (options.format == MxFormat::kE4m3Fn) return "generic-mxfp8";
+  return options.format == MxFormat::kE2m1 ? "generic-mxfp4" : "";
 }
 
 void Fill(const QuantizeReport& report, const QuantizeRequest& request, JsonReport* json) {
@@ -73,6 +90,8 @@ void Fill(const QuantizeReport& report, const QuantizeRequest& request, JsonRepo
   (*json)["relative_rms"] = report.relative_rms;
   (*json)["source_bytes"] = report.source_bytes;
   (*json)["bytes"] = report.bytes;
+  (*json)["recipe"] = RecipeFor(request.options);
+  (*json)["files"] = FilesJson(report.files);
 }
 
 absl::Status RunQuantize(const QuantizeFlags& flags, JsonReport* json) {
@@ -94,22 +113,26 @@ absl::Status RunQuantize(const QuantizeFlags& flags, JsonReport* json) {
   for (const std::string& left : report->left) {
     std::printf("left as it is: %s\n", left.c_str());
   }
-  std::printf("%s: %zu tensors quantized, relative rms error %.4g, %lld copied; %s from %s\n",
+  std::printf("%s: %zu tensors quantized, relative rms error %.4g, %lld copied; %s from %s%s\n",
               request.out.c_str(), report->tensors.size(), report->relative_rms,
               static_cast<long long>(report->copied), SizeText(report->bytes).c_str(),
-              SizeText(report->source_bytes).c_str());
+              SizeText(report->source_bytes).c_str(), FatesText(report->files).c_str());
+  if (const std::string recipe = RecipeFor(request.options); !recipe.empty()) {
+    std::printf("prepare reads it with --recipe %s\n", recipe.c_str());
+  }
   return absl::OkStatus();
 }
 
 struct DequantizeFlags {
-  std::string in, out;
+  RewriteFlags rewrite;
   std::string to = "bf16";
-  bool overwrite = false, json = false;
 };
 
 absl::Status RunDequantize(const DequantizeFlags& flags, JsonReport* json) {
-  const DequantizeRequest request = {UserPath(flags.in), UserPath(flags.out), flags.to == "f32",
-                                     flags.overwrite};
+  const RewriteFlags& rewrite = flags.rewrite;
+  const DequantizeRequest request = {UserPath(rewrite.in), UserPath(rewrite.out), flags.to == "f32",
+                                     rewrite.rules,        rewrite.threads,       rewrite.memory,
+                                     Interrupted()};
   const absl::StatusOr<DequantizeReport> report =
       DequantizeCheckpoint(request, ProgressBar("dequantize"));
   if (!report.ok()) return report.status();
@@ -120,14 +143,16 @@ absl::Status RunDequantize(const DequantizeFlags& flags, JsonReport* json) {
     (*json)["left"] = report->left;
     (*json)["source_bytes"] = report->source_bytes;
     (*json)["bytes"] = report->bytes;
+    (*json)["files"] = FilesJson(report->files);
     return absl::OkStatus();
   }
   for (const std::string& left : report->left) {
     std::printf("left as it is, no codes beside it: %s\n", left.c_str());
   }
-  std::printf("%s: %lld tensors dequantized, %lld copied; %s from %s\n", request.out.c_str(),
+  std::printf("%s: %lld tensors dequantized, %lld copied; %s from %s%s\n", request.out.c_str(),
               static_cast<long long>(report->dequantized), static_cast<long long>(report->copied),
-              SizeText(report->bytes).c_str(), SizeText(report->source_bytes).c_str());
+              SizeText(report->bytes).c_str(), SizeText(report->source_bytes).c_str(),
+              FatesText(report->files).c_str());
   return absl::OkStatus();
 }
 
@@ -135,17 +160,18 @@ absl::Status RunDequantize(const DequantizeFlags& flags, JsonReport* json) {
 
 Action AddQuantize(CLI::App& app) {
   auto flags = std::make_shared<QuantizeFlags>();
-  app.add_option("IN", flags->in, "A float checkpoint: a safetensors file, an index or a directory")
+  app.add_option("IN", flags->rewrite.in,
+                 "A float checkpoint: a safetensors file, an index or a directory")
       ->required()
       ->check(NotEmpty());
-  app.add_option("OUT", flags->out, "A file if IN is one, else a directory")
+  app.add_option("OUT", flags->rewrite.out, "A file if IN is one, else a directory")
       ->required()
       ->check(NotEmpty());
   app.add_option("--format", flags->format,
                  "mxfp8 (e4m3fn, the default), mxfp8-fnuz (e4m3fnuz) or mxfp4 (e2m1)")
       ->check(CLI::IsMember({"mxfp8", "mxfp8-fnuz", "mxfp4"}));
   std::vector<std::string> rules;
-  for (const BlockRule rule : kRules) rules.emplace_back(reference::BlockRuleName(rule));
+  for (const MxRule rule : kMxRules) rules.emplace_back(MxRuleName(rule));
   app.add_option("--rule", flags->rule,
                  "How a block's code follows from its largest magnitude; docs/numerics.md")
       ->check(CLI::IsMember(rules));
@@ -164,28 +190,26 @@ Action AddQuantize(CLI::App& app) {
                  "Names to quantize, as shell patterns; by default *.weight");
   app.add_option("--except", flags->except,
                  "Names not to; by default embeddings, norms, heads and routers");
-  app.add_flag("--overwrite", flags->overwrite, "Replace files that are at OUT already");
-  AddJson(app, &flags->json);
+  AddRewrite(app, &flags->rewrite);
   return [flags] {
-    JsonReport json("quantize", flags->json);
+    JsonReport json("quantize", flags->rewrite.json);
     return json.End(RunQuantize(*flags, &json));
   };
 }
 
 Action AddDequantize(CLI::App& app) {
   auto flags = std::make_shared<DequantizeFlags>();
-  app.add_option("IN", flags->in, "An MXFP8 or MXFP4 checkpoint with E8M0 codes")
+  app.add_option("IN", flags->rewrite.in, "An MXFP8 or MXFP4 checkpoint with E8M0 codes")
       ->required()
       ->check(NotEmpty());
-  app.add_option("OUT", flags->out, "A file if IN is one, else a directory")
+  app.add_option("OUT", flags->rewrite.out, "A file if IN is one, else a directory")
       ->required()
       ->check(NotEmpty());
   app.add_option("--to", flags->to, "bf16 (the default) or f32")
       ->check(CLI::IsMember({"bf16", "f32"}));
-  app.add_flag("--overwrite", flags->overwrite, "Replace files that are at OUT already");
-  AddJson(app, &flags->json);
+  AddRewrite(app, &flags->rewrite);
   return [flags] {
-    JsonReport json("dequantize", flags->json);
+    JsonReport json("dequantize", flags->rewrite.json);
     return json.End(RunDequantize(*flags, &json));
   };
 }

@@ -12,13 +12,14 @@ namespace {
 
 struct Options {
   std::string in, out;
-  bool overwrite = false, json = false;
+  OutputRules rules;
+  bool json = false;
   int threads = 0;
   std::int64_t memory = kDefaultMemory;
 };
 
 absl::Status Restore(const Options& options, JsonReport* json) {
-  const RestoreRequest request = {UserPath(options.in), UserPath(options.out), options.overwrite,
+  const RestoreRequest request = {UserPath(options.in), UserPath(options.out), options.rules,
                                   options.threads,      options.memory,        Interrupted()};
   const absl::StatusOr<RestoreReport> report = RestoreCheckpoint(request, ProgressBar("restore"));
   if (!report.ok()) return report.status();
@@ -29,10 +30,12 @@ absl::Status Restore(const Options& options, JsonReport* json) {
     (*json)["exact"] = report->exact;
     (*json)["lost_zero_signs"] = report->lost_zero_signs;
     (*json)["differing"] = report->differing;
+    (*json)["files"] = FilesJson(report->files);
     return absl::OkStatus();
   }
-  std::printf("%s: %lld tensors, %s", request.out.c_str(), static_cast<long long>(report->tensors),
-              SizeText(report->bytes).c_str());
+  std::printf("%s: %lld tensors, %s%s", request.out.c_str(),
+              static_cast<long long>(report->tensors), SizeText(report->bytes).c_str(),
+              FatesText(report->files).c_str());
   if (report->exact) {
     std::printf("; every file equals its source, byte for byte\n");
     return absl::OkStatus();
@@ -60,10 +63,9 @@ Action AddRestore(CLI::App& app) {
   app.add_option("OUT", options->out, "A file or a directory, as the source was")
       ->required()
       ->check(NotEmpty());
-  app.add_flag("--overwrite", options->overwrite, "Replace files that are at OUT already");
+  AddRules(app, &options->rules);
   AddMemory(app, &options->memory);
-  app.add_option("--threads", options->threads, "Threads; 0, the default, takes all processors")
-      ->check(CLI::NonNegativeNumber);
+  AddThreads(app, &options->threads);
   AddJson(app, &options->json);
   return [options] {
     JsonReport json("restore", options->json);

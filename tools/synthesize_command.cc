@@ -140,8 +140,7 @@ Action AddSynthesize(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   app.add_flag("--dry-run", options->dry_run, "Show the sizes, and write nothing");
   app.add_flag("--overwrite", options->overwrite, "Replace files that are at OUT already");
-  app.add_option("--threads", options->threads, "Threads; 0, the default, takes all processors")
-      ->check(CLI::NonNegativeNumber);
+  AddThreads(app, &options->threads);
   return [options] { return Synthesize(*options); };
 }
 

@@ -88,8 +88,7 @@ Action AddVerify(CLI::App& app) {
       "--against", options->against,
       "The checkpoint it was prepared from: every prepared tensor is computed again by the "
       "reference implementation and compared, and every tensor accounted for");
-  app.add_option("--threads", options->threads, "Threads; 0, the default, takes all processors")
-      ->check(CLI::NonNegativeNumber);
+  AddThreads(app, &options->threads);
   AddJson(app, &options->json);
   return [options] {
     JsonReport json("verify", options->json);

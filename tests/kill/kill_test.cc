@@ -109,8 +109,8 @@ class KillTest : public testing::TestWithParam<std::string> {
   static Command Named(const std::string& name) {
     const std::vector<Command> commands = {
         {"prepare", {"prepare", Path("mx"), "--target", "gfx942", "--lossless"}, "--resume", true},
-        {"restore", {"restore", Path("prepared")}, "--overwrite"},
-        {"quantize", {"quantize", Path("float")}, "--overwrite"},
+        {"restore", {"restore", Path("prepared")}, "--resume"},
+        {"quantize", {"quantize", Path("float")}, "--resume"},
         {"synthesize", Synthesis(), "--overwrite"},
     };
     for (const Command& command : commands) {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -96,6 +97,31 @@ TEST_F(MemoryTest, TooLittleIsRefusedWithWhatItTakes) {
     EXPECT_NE(ran.err.find(word), std::string::npos) << Text(ran);
   }
   EXPECT_FALSE(std::filesystem::exists(out_));
+}
+
+// What the message says is enough is enough, the next time too.
+TEST_F(MemoryTest, WhatItAsksForIsEnough) {
+  const auto least = [&](const std::vector<std::string>& arguments) {
+    std::vector<std::string> little = arguments;
+    little.insert(little.end(), {"--memory", "1M"});
+    const Ran ran = RunLanewise(little);
+    EXPECT_EQ(ran.status, 1) << Text(ran);
+    constexpr std::string_view kWords = "give at least ";
+    const std::size_t at = ran.err.find(kWords);
+    if (at == std::string::npos) return std::string("none");
+    const std::size_t begin = at + kWords.size();
+    return ran.err.substr(begin, ran.err.find('M', begin) + 1 - begin);
+  };
+  const auto expect_enough = [&](const std::vector<std::string>& arguments) {
+    std::vector<std::string> enough = arguments;
+    enough.insert(enough.end(), {"--memory", least(arguments), "--overwrite"});
+    for (int i = 0; i < 3; ++i) {
+      const Ran ran = RunLanewise(enough);
+      ASSERT_EQ(ran.status, 0) << Text(ran);
+    }
+  };
+  expect_enough({"prepare", in_, out_, "--target", "gfx942"});
+  expect_enough({"restore", out_, directory_.File("back.safetensors")});
 }
 
 // Random weights that take many pieces with little memory and few with much: the same bytes.

@@ -1,5 +1,5 @@
-// prepare --resume: what is complete and right is kept, the rest is made, and in the end it is what
-// one run writes.
+// --resume of prepare and restore: what is complete and right is kept, the rest is made, and in the
+// end it is what one run writes.
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -164,6 +164,63 @@ TEST_F(ResumeTest, GoesOnAfterASignal) {
       ExpectWhole();
     }
   }
+}
+
+TEST_F(ResumeTest, RestoreKeepsWhatIsThere) {
+  const std::string back = directory_.File("back");
+  const std::vector<std::string> restore = {"restore", out_, back};
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), restore.begin(), restore.end());
+    return RunLanewise(more);
+  };
+  const auto expect_whole = [&] {
+    for (const std::string& name : Tree(in_)) {
+      if (!name.ends_with(".safetensors")) continue;
+      EXPECT_TRUE(ReadAll(back + "/" + name) == ReadAll(in_ + "/" + name)) << name;
+    }
+  };
+  ASSERT_EQ(run({}).status, 0);
+  expect_whole();
+  const std::vector<std::string> tree = Tree(back);
+  fs::remove(back + kSecond);
+  fs::remove(back + "/model.safetensors.index.json");
+  const Ran refused = run({});
+  EXPECT_EQ(refused.status, 1) << Text(refused);
+  EXPECT_NE(refused.err.find("--resume"), std::string::npos) << Text(refused);
+  const Ran ran = run({"--resume"});
+  EXPECT_EQ(ran.status, 0) << Text(ran);
+  EXPECT_NE(ran.out.find("of 4 files 1 written, 3 kept"), std::string::npos) << Text(ran);
+  EXPECT_EQ(Tree(back), tree);
+  expect_whole();
+  // One byte, which no header tells.
+  std::string second = ReadAll(back + kSecond);
+  second.back() = static_cast<char>(second.back() ^ 1);
+  directory_.Write("back/" + std::string(kSecond), second);
+  const Ran damaged = run({"--resume"});
+  EXPECT_EQ(damaged.status, 1) << Text(damaged);
+  EXPECT_NE(damaged.err.find("digest"), std::string::npos) << Text(damaged);
+  const Ran replaced = run({"--resume", "--overwrite"});
+  EXPECT_EQ(replaced.status, 0) << Text(replaced);
+  EXPECT_NE(replaced.out.find("1 written, 3 kept"), std::string::npos) << Text(replaced);
+  expect_whole();
+}
+
+// Without the signs of zeros no digest tells: then header, size and time do.
+TEST_F(ResumeTest, RestoreKeepsWhatCannotBeExact) {
+  fs::remove_all(out_);
+  ASSERT_EQ(Prepare({}).status, 0);
+  const std::string back = directory_.File("back");
+  ASSERT_EQ(RunLanewise({"restore", out_, back}).status, 0);
+  fs::remove(back + kSecond);
+  const Ran ran = RunLanewise({"restore", out_, back, "--resume"});
+  EXPECT_EQ(ran.status, 0) << Text(ran);
+  EXPECT_NE(ran.out.find("of 4 files 1 written, 3 kept"), std::string::npos) << Text(ran);
+  EXPECT_NE(ran.out.find("whose sign was not stored"), std::string::npos) << Text(ran);
+  const std::string prepared = out_ + kSecond;
+  fs::last_write_time(prepared, fs::file_time_type::clock::now() + std::chrono::hours(1));
+  const Ran changed = RunLanewise({"restore", out_, back, "--resume"});
+  EXPECT_EQ(changed.status, 1) << Text(changed);
+  EXPECT_NE(changed.err.find("changed after it was written"), std::string::npos) << Text(changed);
 }
 
 // A refusal in the last file takes back the files that were complete.

@@ -1,4 +1,4 @@
-// prepare --shard: whoever writes which files, together they are what one run writes.
+// --shard: whoever writes which files, together they are what one run writes.
 
 #include <filesystem>
 #include <set>
@@ -103,6 +103,15 @@ TEST_F(ShardTest, VerifiesAndRestores) {
   const Ran restored = RunLanewise({"restore", out, back});
   EXPECT_EQ(restored.status, 0) << Text(restored);
   ExpectSameTrees(in_, back);
+  for (const int shards : {2, 9}) {
+    std::filesystem::remove_all(back);
+    for (int shard = shards - 1; shard >= 0; --shard) {
+      const Ran ran =
+          RunLanewise({"restore", out, back, "--shard", absl::StrCat(shard, "/", shards)});
+      ASSERT_EQ(ran.status, 0) << Text(ran);
+    }
+    ExpectSameTrees(in_, back);
+  }
 }
 
 // Files that are not of this job are not joined.

@@ -1,4 +1,6 @@
-// Rows of numbers to MXFP8 and MXFP4 by every rule, on the device.
+// Rows of numbers to MXFP8 and MXFP4 by every rule, in weights/ and on the device.
+
+#include "weights/quantize.h"
 
 #include <algorithm>
 #include <array>
@@ -17,11 +19,13 @@ struct Format {
   const char* name;
   hip::ElementFormat device;
   reference::ElementFormat reference;
+  MxFormat host;
 };
 constexpr std::array<Format, 3> kFormats = {{
-    {"e4m3fn", hip::ElementFormat::kE4m3Fn, reference::ElementFormat::kE4m3Fn},
-    {"e4m3fnuz", hip::ElementFormat::kE4m3Fnuz, reference::ElementFormat::kE4m3Fnuz},
-    {"e2m1", hip::ElementFormat::kE2m1, reference::ElementFormat::kE2m1},
+    {"e4m3fn", hip::ElementFormat::kE4m3Fn, reference::ElementFormat::kE4m3Fn, MxFormat::kE4m3Fn},
+    {"e4m3fnuz", hip::ElementFormat::kE4m3Fnuz, reference::ElementFormat::kE4m3Fnuz,
+     MxFormat::kE4m3Fnuz},
+    {"e2m1", hip::ElementFormat::kE2m1, reference::ElementFormat::kE2m1, MxFormat::kE2m1},
 }};
 constexpr float kFloors[] = {0.0f, 0x1p-126f, 1e-10f};
 
@@ -49,6 +53,21 @@ absl::Status Reference(const Call& call, const Format& format) {
   std::copy_n(quantized->elements.data(), call.At("elements").bytes, call.Bytes("elements").data());
   std::copy_n(quantized->codes.data(), call.At("codes").bytes, call.Bytes("codes").data());
   return absl::OkStatus();
+}
+
+template <class T>
+absl::Status OnHost(const Call& call, const Format& format) {
+  const reference::QuantizeOptions options = Options(call, format);
+  return QuantizeRows(call.Bytes("x"), sizeof(T) == 4 ? FloatType::kF32 : FloatType::kBf16,
+                      call["M"], call["K"],
+                      {.format = format.host,
+                       .rule = static_cast<MxRule>(options.rule),
+                       .maximum = options.maximum,
+                       .amax_floor = options.amax_floor,
+                       .smallest_code = options.smallest_code,
+                       .non_finite = static_cast<MxNonFinite>(options.non_finite)},
+                      call.Bytes("elements"), call.Bytes("codes"))
+      .status();
 }
 
 template <class T>
@@ -99,6 +118,7 @@ Operation Quantize(const Format& format, const std::string& input) {
   operation.data = {Data::kRandomBits,    Data::kAllCodes, Data::kNormal,        Data::kSubnormals,
                     Data::kNegativeZeros, Data::kNan,      Data::kExtremeScales, Data::kOneHot};
   operation.reference = [&format](const Call& call) { return Reference<T>(call, format); };
+  operation.host = [&format](const Call& call) { return OnHost<T>(call, format); };
   operation.device = [&format](const Call& call) { return Launch<T>(call, format); };
   return operation;
 }
