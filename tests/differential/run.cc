@@ -133,8 +133,9 @@ class CaseRun {
       absl::Status status = RunImplementation(left);
       if (!expected.ok() || !status.ok()) {
         if (expected.ok()) {
-          return Failure(absl::StrCat("  it refuses: ", std::string(StdView(status.message())),
-                                      "\n  the reference does not"));
+          return Failure(absl::StrCat(Refuses(status) ? "  it refuses: " : "  it fails: ",
+                                      std::string(StdView(status.message())),
+                                      Refuses(status) ? "\n  the reference does not" : ""));
         }
         if (status.ok()) {
           return Failure(absl::StrCat("  it accepts; the reference refuses: ",

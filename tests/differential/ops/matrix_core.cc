@@ -12,11 +12,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "hip/runtime/module.h"
 #include "reference/matrix_core/cdna3.h"
 #include "reference/matrix_core/cdna4.h"
 #include "reference/matrix_core/draws.h"
 #include "reference/matrix_core/rational_twin.h"
 #include "tests/differential/data.h"
+#include "tests/differential/loaded.h"
+#include "tests/differential/matrix_core_kernels.h"
 #include "tests/differential/operation.h"
 
 namespace lanewise::differential {
@@ -214,6 +217,43 @@ absl::Status Twin(const Instruction& instruction, const Call& call) {
   return absl::OkStatus();
 }
 
+// ---- a device's instruction ----
+
+// The kernels of ops/matrix_core.hip, each named as its instruction.
+class Kernels {
+ public:
+  static absl::StatusOr<Kernels> Load(const hip::Device& device) {
+    absl::StatusOr<hip::Module> module =
+        hip::Module::Load(hip::MatrixCoreKernelsCodeObjects(), device);
+    if (!module.ok()) return module.status();
+    return Kernels(*std::move(module));
+  }
+  absl::StatusOr<hip::Kernel> Find(std::string_view instruction) const {
+    return module_.Find(instruction);
+  }
+
+ private:
+  explicit Kernels(hip::Module module) : module_(std::move(module)) {}
+  hip::Module module_;
+};
+
+absl::Status Launch(const Instruction& instruction, const Call& call) {
+  const absl::StatusOr<const Kernels*> kernels = Loaded<Kernels>(*call.device);
+  if (!kernels.ok()) return kernels.status();
+  const absl::StatusOr<hip::Kernel> kernel = (*kernels)->Find(instruction.is.name);
+  if (!kernel.ok()) return kernel.status();
+  const hip::LaunchShape one_wave = {.grid = {1}, .block = {64}};
+  if (!instruction.IsF8f6f4()) {
+    return kernel->Launch(one_wave, *call.stream, call.Data("a"), call.Data("b"), call.Data("c"),
+                          call.Data("d"));
+  }
+  void* const a_scales = instruction.IsScaled() ? call.Data("a_scales") : nullptr;
+  void* const b_scales = instruction.IsScaled() ? call.Data("b_scales") : nullptr;
+  return kernel->Launch(one_wave, *call.stream, call.Data("a"), call.Data("b"), a_scales, b_scales,
+                        call.Data("c"), call.Data("d"), static_cast<std::int32_t>(call["a_format"]),
+                        static_cast<std::int32_t>(call["b_format"]));
+}
+
 // ---- operations ----
 
 Argument OperandOf(const Instruction& instruction, const char* name, OperandFormat format,
@@ -280,6 +320,8 @@ Operation OperationOf(const Instruction& instruction) {
                     Data::kNegativeZeros, Data::kNan,    Data::kExtremeScales};
   operation.reference = [=](const Call& call) { return Twin(instruction, call); };
   operation.host = [=](const Call& call) { return Execute(instruction, call); };
+  operation.device = [=](const Call& call) { return Launch(instruction, call); };
+  operation.chips = {instruction.chip == Chip::kCdna3 ? "gfx942" : "gfx950"};
   return operation;
 }
 
