@@ -1,0 +1,421 @@
+// What is composed of GEMMs: the experts' layers and gfx950's linear. The references here go token
+// by token and pick by pick, with the GEMMs that the other planned operations judge;
+// reference/ gathers the tokens of each expert.
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "reference/gemm/activation.h"
+#include "reference/gemm/routed_moe.h"
+#include "reference/gfx942/moe_semantics.h"
+#include "reference/gfx950/a16w4_moe_semantics.h"
+#include "reference/gfx950/bf16_gemm.h"
+#include "reference/gfx950/block32_gemm.h"
+#include "reference/gfx950/moe_semantics.h"
+#include "reference/gfx950/mxfp8_linear.h"
+#include "reference/gfx950/row_scale_gemm.h"
+#include "reference/quantize/mx.h"
+#include "tests/differential/data.h"
+#include "tests/differential/matrices.h"
+
+namespace lanewise::differential {
+namespace {
+
+using reference::ElementFormat;
+using reference::MxMatrix;
+using Sums = absl::StatusOr<Tensor<float, 2>>;
+
+// ---- experts ----
+
+struct Experts {
+  Tensor<std::uint8_t, 3> w13, w13_codes, w2, w2_codes;
+  Tensor<std::int32_t, 2> picks;
+  Tensor<float, 2> weights;
+
+  explicit Experts(const Call& call)
+      : w13(BytesOf<3>(call, "w13")),
+        w13_codes(BytesOf<3>(call, "w13_codes")),
+        w2(BytesOf<3>(call, "w2")),
+        w2_codes(BytesOf<3>(call, "w2_codes")),
+        picks(TensorOf<std::int32_t, 2>(call, "experts")),
+        weights(TensorOf<float, 2>(call, "weights")) {}
+
+  reference::ExpertTensors tensors() const { return {w13, w13_codes, w2, w2_codes}; }
+  reference::Routing routing() const { return {picks, weights}; }
+  Mx W13(std::int64_t e) const {
+    return {ElementFormat::kE2m1, w13.chip(e, 0), w13_codes.chip(e, 0)};
+  }
+  Mx W2(std::int64_t e) const { return {ElementFormat::kE2m1, w2.chip(e, 0), w2_codes.chip(e, 0)}; }
+  bool Has(std::int64_t e) const { return e >= 0 && e < w13.dimension(0); }
+};
+
+// Picks of experts that there are, and now and then of one that there is not.
+void FillPicks(Data, const Call& call, std::mt19937_64& random) {
+  const auto count = static_cast<std::uint64_t>(call["E"]);
+  for (std::int64_t i = 0; i < call.At("experts").elements; ++i) {
+    const std::uint64_t draw = random();
+    call.Data<std::int32_t>("experts")[i] =
+        static_cast<std::int32_t>(draw >> 40) % 8 == 0
+            ? static_cast<std::int32_t>(count) - 1 + static_cast<std::int32_t>(draw % 3)
+            : static_cast<std::int32_t>(draw % count);
+  }
+}
+
+Tensor<Bf16, 2> Row(const Tensor<Bf16, 2>& x, std::int64_t row) {
+  return x.slice(std::array<std::int64_t, 2>{row, 0},
+                 std::array<std::int64_t, 2>{1, x.dimension(1)});
+}
+
+Tensor<Bf16, 2> Activated(const reference::Swiglu& swiglu, const Tensor<float, 2>& sums) {
+  Tensor<Bf16, 2> y(1, sums.dimension(1) / 2);
+  for (std::int64_t i = 0; i < y.size(); ++i) {
+    y(0, i) = reference::Activate(swiglu, sums(0, i), sums(0, y.size() + i));
+  }
+  return y;
+}
+
+// The two GEMVs of a target, each of one row.
+struct Target {
+  const char* name;
+  ElementFormat format;
+  reference::QuantizeOptions (*options)();
+  Sums (*up_gate)(const MxMatrix& x, const MxMatrix& w);
+  Sums (*down)(const MxMatrix& x, const MxMatrix& w);
+  absl::StatusOr<reference::MoeOutput> (*whole)(const Tensor<Bf16, 2>&,
+                                                const reference::ExpertTensors&,
+                                                const reference::Routing&, const Tensor<Bf16, 2>*);
+};
+
+Sums Multiply(const Target& target, decltype(Target::down) gemv, const Tensor<Bf16, 2>& row,
+              const Mx& w) {
+  const auto q = reference::Quantize(row, target.options());
+  if (!q.ok()) return q.status();
+  return gemv(MxMatrix{target.format, q->elements, q->codes}, w.view());
+}
+
+absl::Status PickByPick(const Target& target, const Call& call) {
+  const Experts experts(call);
+  const auto x = TensorOf<Bf16, 2>(call, "x");
+  std::uint32_t skipped = 0;
+  if (call["K"] % 64 != 0 || call["inter"] % 32 != 0) {
+    return absl::InvalidArgumentError("K is a multiple of 64, inter one of 32");
+  }
+  for (std::int64_t token = 0; token < call["T"]; ++token) {
+    std::vector<Bf16> sum(static_cast<std::size_t>(call["K"]), Bf16::FromFloat(0));
+    for (std::int64_t slot = 0; slot < call["top"]; ++slot) {
+      const std::int64_t e = experts.picks(token, slot);
+      if (!experts.Has(e)) {
+        ++skipped;
+        continue;
+      }
+      const Sums gate_up = Multiply(target, target.up_gate, Row(x, token), experts.W13(e));
+      if (!gate_up.ok()) return gate_up.status();
+      const Sums down = Multiply(target, target.down,
+                                 Activated(reference::kDeepSeekSwiglu, *gate_up), experts.W2(e));
+      if (!down.ok()) return down.status();
+      for (std::int64_t h = 0; h < call["K"]; ++h) {
+        const Bf16 part = Bf16::FromFloat((*down)(0, h) * experts.weights(token, slot));
+        Bf16& at = sum[static_cast<std::size_t>(h)];
+        at = Bf16::FromFloat(at.ToFloat() + part.ToFloat());
+      }
+    }
+    for (std::int64_t h = 0; h < call["K"]; ++h) {
+      const std::int64_t i = token * call["K"] + h;
+      const Bf16 routed = sum[static_cast<std::size_t>(h)];
+      call.Data<Bf16>("out")[i] =
+          call["shared"] == 0
+              ? routed
+              : Bf16::FromFloat(routed.ToFloat() + call.Data<Bf16>("shared")[i].ToFloat());
+    }
+  }
+  *call.Data<std::uint32_t>("skipped") = skipped;
+  return absl::OkStatus();
+}
+
+absl::Status StoreMoe(const Call& call, const absl::StatusOr<reference::MoeOutput>& moe) {
+  if (!moe.ok()) return moe.status();
+  Store(call, "out", moe->out);
+  *call.Data<std::uint32_t>("skipped") = static_cast<std::uint32_t>(moe->skipped);
+  return absl::OkStatus();
+}
+
+// Scale codes that keep sums where the activation is not flat.
+Argument Codes(const char* name, std::vector<std::string> extents) {
+  const auto generate = [name](Data data, const Call& call, std::mt19937_64& random) {
+    Operand operand = call.At(name);
+    Argument plain = *operand.argument;
+    plain.generate = {};
+    operand.argument = &plain;
+    Fill(data, operand, call, random);
+    if (data != Data::kNormal) return;
+    for (std::uint8_t& code : call.Bytes(name)) code = static_cast<std::uint8_t>(code - 5);
+  };
+  return {.name = name, .format = "e8m0", .extents = std::move(extents), .generate = generate};
+}
+
+Operation MoeOperation(const std::string& name) {
+  Operation operation;
+  operation.name = name;
+  operation.arguments = {
+      {.name = "x", .format = "bf16", .extents = {"T", "K"}},
+      {.name = "w13", .format = "e2m1", .extents = {"E", "2 * inter", "K"}},
+      Codes("w13_codes", {"E", "2 * inter", "K / 32"}),
+      {.name = "w2", .format = "e2m1", .extents = {"E", "K", "inter"}},
+      Codes("w2_codes", {"E", "K", "inter / 32"}),
+      {.name = "experts", .format = "i32", .extents = {"T", "top"}, .generate = FillPicks},
+      {.name = "weights", .format = "f32", .extents = {"T", "top"}},
+      {.name = "out",
+       .format = "bf16",
+       .role = Role::kOutput,
+       .extents = {"T", "K"},
+       .contract = Contract::kNumbers},
+      {.name = "skipped", .format = "u32", .role = Role::kOutput, .extents = {"1"}}};
+  operation.data = {Data::kNormal, Data::kRandomBits, Data::kSubnormals, Data::kNan,
+                    Data::kExtremeScales};
+  return operation;
+}
+
+Operation Routed(const Target& target) {
+  Operation operation = MoeOperation(absl::StrCat("planned/", target.name, "/routed_experts"));
+  operation.dimensions = {{"T"}, {"top"}, {"E"}, {"K"}, {"inter"}, {"shared", {"without", "with"}}};
+  operation.shapes =
+      "T=3 top=2 E=4 K=128 inter=32,96 shared=*\n"
+      "random 4: T=0..6 top=1..4 E=1..5 K=64*{1..4} inter=32*{1..3} shared=*\n"
+      "T=1 top=1 E=2 K=64 inter=40 shared=without  # refused";
+  operation.arguments.insert(operation.arguments.begin() + 7,
+                             {.name = "shared", .format = "bf16", .extents = {"shared * T", "K"}});
+  operation.reference = [target](const Call& call) { return PickByPick(target, call); };
+  operation.host = [target](const Call& call) {
+    const Experts experts(call);
+    const auto shared = TensorOf<Bf16, 2>(call, "shared");
+    return StoreMoe(call, target.whole(TensorOf<Bf16, 2>(call, "x"), experts.tensors(),
+                                       experts.routing(), call["shared"] == 1 ? &shared : nullptr));
+  };
+  return operation;
+}
+
+const Registration kRouted942(Routed(
+    {"gfx942", ElementFormat::kE4m3Fnuz, reference::gfx942::RoutedActivationOptions,
+     [](const MxMatrix& x, const MxMatrix& w) { return reference::gfx942::UpGateGemv(x, w); },
+     reference::gfx942::DownGemv, reference::gfx942::RoutedExperts}));
+const Registration kRouted950(Routed({"gfx950", ElementFormat::kE4m3Fn,
+                                      reference::gfx950::RoutedActivationOptions,
+                                      reference::gfx950::UpGateGemv, reference::gfx950::DownGemv,
+                                      reference::gfx950::RoutedExperts}));
+
+// ---- A16W4: units dealt to waves ----
+
+// The units of one expert for one token: [steps of inter][K], each a step of 128 from zero, times
+// the weight.
+absl::StatusOr<std::vector<Tensor<float, 2>>> Units(const Experts& experts,
+                                                    const Tensor<Bf16, 2>& row, std::int64_t e) {
+  const Mx w13 = experts.W13(e), w2 = experts.W2(e);
+  const Sums gate_up = reference::gfx950::A16w4UpGate(row, w13.view());
+  if (!gate_up.ok()) return gate_up.status();
+  const Tensor<Bf16, 2> y = Activated(reference::kGptOssSwiglu, *gate_up);
+  std::vector<Tensor<float, 2>> units;
+  for (std::int64_t step = 0; step < y.size() / 128; ++step) {
+    const std::array<std::int64_t, 2> one = {1, 128}, rows = {w2.codes.dimension(0), 64},
+                                      codes = {w2.codes.dimension(0), 4};
+    const Tensor<Bf16, 2> part = y.slice(std::array<std::int64_t, 2>{0, 128 * step}, one);
+    const Mx w = {ElementFormat::kE2m1,
+                  w2.elements.slice(std::array<std::int64_t, 2>{0, 64 * step}, rows),
+                  w2.codes.slice(std::array<std::int64_t, 2>{0, 4 * step}, codes)};
+    // A single step is one chain in both of the layer's plans.
+    const Sums sums = reference::gfx950::A16w4UpGate(part, w.view());
+    if (!sums.ok()) return sums.status();
+    units.push_back(*sums);
+  }
+  return units;
+}
+
+absl::Status UnitByUnit(const Call& call) {
+  const Experts experts(call);
+  const auto x = TensorOf<Bf16, 2>(call, "x");
+  const std::int64_t tokens = call["T"], k = call["K"], steps = call["inter"] / 128;
+  if (k % 128 != 0 || call["inter"] % 128 != 0) {
+    return absl::InvalidArgumentError("K and inter are multiples of 128");
+  }
+  // Every expert that some token picks, ascending.
+  std::vector<std::int64_t> picked;
+  std::uint32_t skipped = 0;
+  for (std::int64_t i = 0; i < experts.picks.size(); ++i) {
+    const std::int64_t e = experts.picks.data()[i];
+    if (experts.Has(e)) {
+      picked.push_back(e);
+    } else {
+      ++skipped;
+    }
+  }
+  std::sort(picked.begin(), picked.end());
+  picked.erase(std::unique(picked.begin(), picked.end()), picked.end());
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    std::vector<std::array<float, 8>> waves(static_cast<std::size_t>(k));  // four, four of shared
+    for (auto& wave : waves) wave.fill(0);
+    const auto add = [&](std::int64_t e, float weight, std::int64_t first, std::size_t base) {
+      const auto units = Units(experts, Row(x, token), e);
+      if (!units.ok()) return units.status();
+      for (std::int64_t step = 0; step < steps; ++step) {
+        for (std::int64_t h = 0; h < k; ++h) {
+          const float product = (*units)[static_cast<std::size_t>(step)](0, h) * weight;
+          waves[static_cast<std::size_t>(h)][base + static_cast<std::size_t>((first + step) % 4)] +=
+              product;
+        }
+      }
+      return absl::OkStatus();
+    };
+    if (tokens <= 4) {
+      for (std::int64_t slot = 0; slot < call["top"]; ++slot) {
+        const std::int64_t e = experts.picks(token, slot);
+        if (!experts.Has(e)) continue;
+        const absl::Status status = add(e, experts.weights(token, slot), slot * steps, 0);
+        if (!status.ok()) return status;
+      }
+    } else {
+      for (std::size_t place = 0; place < picked.size(); ++place) {
+        for (std::int64_t slot = 0; slot < call["top"]; ++slot) {
+          if (experts.picks(token, slot) != picked[place]) continue;
+          const absl::Status status = add(picked[place], experts.weights(token, slot),
+                                          static_cast<std::int64_t>(place) * steps, 0);
+          if (!status.ok()) return status;
+        }
+      }
+    }
+    if (call["shared"] == 1) {
+      const absl::Status status = add(0, call.Data<float>("shared_weights")[token], 0, 4);
+      if (!status.ok()) return status;
+    }
+    for (std::int64_t h = 0; h < k; ++h) {
+      const auto& w = waves[static_cast<std::size_t>(h)];
+      float sum = ((w[0] + w[1]) + w[2]) + w[3];
+      if (call["shared"] == 1) sum = (((sum + w[4]) + w[5]) + w[6]) + w[7];
+      call.Data<Bf16>("out")[token * k + h] = Bf16::FromFloat(sum);
+    }
+  }
+  *call.Data<std::uint32_t>("skipped") = skipped;
+  return absl::OkStatus();
+}
+
+const Registration kA16w4([] {
+  Operation operation = MoeOperation("planned/gfx950/a16w4_moe");
+  operation.dimensions = {{"T"}, {"top"}, {"E"}, {"K"}, {"inter"}, {"shared", {"without", "with"}}};
+  operation.shapes =
+      "T=2 top=2 E=4 K=128 inter=256 shared=*\n"
+      "T=5 top=2 E=3 K=128 inter=128 shared=*\n"
+      "random 3: T=0..6 top=1..3 E=1..5 K=128 inter=128*{1,2} shared=*\n"
+      "T=1 top=1 E=2 K=64 inter=128 shared=without  # refused";
+  // The shared expert is the first.
+  operation.arguments.insert(
+      operation.arguments.begin() + 7,
+      {.name = "shared_weights", .format = "f32", .extents = {"shared * T"}});
+  operation.reference = UnitByUnit;
+  operation.host = [](const Call& call) {
+    const Experts experts(call);
+    const auto weights = TensorOf<float, 1>(call, "shared_weights");
+    const reference::gfx950::SharedPick shared = {0, weights};
+    return StoreMoe(call, reference::gfx950::A16w4Moe(TensorOf<Bf16, 2>(call, "x"),
+                                                      experts.tensors(), experts.routing(),
+                                                      call["shared"] == 1 ? &shared : nullptr));
+  };
+  return operation;
+}());
+
+// ---- gfx950's linear ----
+
+absl::Status LinearByHand(const Call& call) {
+  namespace gfx950 = reference::gfx950;
+  const std::int64_t m = call["M"], n = call["N"], k = call["K"];
+  const auto x = TensorOf<Bf16, 2>(call, "x");
+  const Mx w = MxOf(call, "w", "w_codes");
+  const auto q = reference::Quantize(x, gfx950::ActivationOptions());
+  if (!q.ok()) return q.status();
+  const MxMatrix bytes = {ElementFormat::kE4m3Fn, q->elements, q->codes};
+  const bool quantized = call["x"] == 1;
+  Sums sums;
+  if (call["weight"] == 0) {
+    auto config = gfx950::SelectBlock32Quantizing(m, n, k);
+    if (quantized || !config) config = gfx950::SelectBlock32(m, n, k);
+    sums = gfx950::Block32Gemm(bytes, w.view(), *config);
+  } else if (call["weight"] == 1) {
+    sums = gfx950::RowScaleGemm(bytes, w.view());
+  } else {
+    const auto weight = reference::DequantizeToBf16({w.elements, w.codes}, w.format);
+    if (!weight.ok()) return weight.status();
+    const auto back = reference::DequantizeToBf16(*q, ElementFormat::kE4m3Fn);
+    if (!back.ok()) return back.status();
+    sums = gfx950::Bf16Gemm(quantized ? *back : x, *weight);
+  }
+  if (!sums.ok()) return sums.status();
+  for (std::int64_t i = 0; i < m * n; ++i) {
+    Bf16 value = Bf16::FromFloat(sums->data()[i]);
+    if (call["bias"] == 1) {
+      value = Bf16::FromFloat(value.ToFloat() + call.Data<Bf16>("bias")[i % n].ToFloat());
+    }
+    call.Data<Bf16>("out")[i] = value;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Linear(const Call& call) {
+  namespace gfx950 = reference::gfx950;
+  const auto x = TensorOf<Bf16, 2>(call, "x");
+  const Mx w = MxOf(call, "w", "w_codes");
+  gfx950::LinearWeight weight = {static_cast<gfx950::LinearKind>(call["weight"]), w.elements,
+                                 w.codes};
+  if (weight.kind == gfx950::LinearKind::kBf16) {
+    auto values = gfx950::Dequantize(w.elements, w.codes);
+    if (!values.ok()) return values.status();
+    weight.weight = *std::move(values);
+  }
+  const auto bias = TensorOf<Bf16, 1>(call, "bias");
+  const gfx950::Mxfp8LinearOptions options = {.bias = call["bias"] == 1 ? &bias : nullptr};
+  absl::StatusOr<Tensor<Bf16, 2>> out;
+  if (call["x"] == 1) {
+    const auto q = reference::Quantize(x, gfx950::ActivationOptions());
+    if (!q.ok()) return q.status();
+    out = gfx950::Mxfp8Linear(*q, weight, options);
+  } else {
+    out = gfx950::Mxfp8Linear(x, weight, options);
+  }
+  if (out.ok()) Store(call, "out", *out);
+  return out.status();
+}
+
+const Registration kLinear([] {
+  Operation operation;
+  operation.name = "planned/gfx950/mxfp8_linear";
+  operation.dimensions = {{"M"},
+                          {"N"},
+                          {"K"},
+                          {"weight", {"block_codes", "row_codes", "bf16"}},
+                          {"x", {"bf16", "quantized"}},
+                          {"bias", {"without", "with"}}};
+  operation.shapes =
+      "M=1,4,9 N=64 K=384 weight=* x=* bias=*\n"
+      "M=1 N=5120 K=576 weight=block_codes x=bf16 bias=without\n"  // of the tuned table
+      "random 4: M=1..40 N=32*{1..3} K=128*{1..6} weight=* x=* bias=*\n"
+      "M=2 N=32 K=160 weight=block_codes,bf16 x=* bias=with\n"
+      "M=2 N=32 K=160 weight=row_codes x=bf16 bias=without  # refused";
+  operation.arguments = {
+      {.name = "x", .format = "bf16", .extents = {"M", "K"}},
+      {.name = "w", .format = "e4m3fn", .extents = {"N", "K"}, .negate_second_half = true},
+      {.name = "w_codes",
+       .format = "e8m0",
+       .extents = {"N / 32 + min(weight, 1) * (N - N / 32)", "K / 32"}},
+      {.name = "bias", .format = "bf16", .extents = {"bias * N"}},
+      {.name = "out",
+       .format = "bf16",
+       .role = Role::kOutput,
+       .extents = {"M", "N"},
+       .contract = Contract::kNumbers}};
+  operation.data = {Data::kNormal, Data::kRandomBits, Data::kNan, Data::kCancellation};
+  operation.reference = LinearByHand;
+  operation.host = Linear;
+  return operation;
+}());
+
+}  // namespace
+}  // namespace lanewise::differential
