@@ -22,11 +22,6 @@ bool HasNumbers(std::string_view format) {
   return format == "f32" || FindFormat(format) != nullptr;
 }
 
-std::uint32_t Encode(std::string_view format, float value) {
-  if (format == "f32") return std::bit_cast<std::uint32_t>(value);
-  return FindFormat(format)->encode(value, Overflow::kSaturate);
-}
-
 float Largest(std::string_view format) {
   if (format == "f32") return std::numeric_limits<float>::max();
   return FindFormat(format)->decode(
@@ -44,7 +39,9 @@ class Filler {
         bits_(FormatBits(argument_.format)),
         codes_(Codes(argument_.format)),
         is_scale_(IsScale(argument_)),
-        numbers_(HasNumbers(argument_.format)) {}
+        numbers_(HasNumbers(argument_.format)),
+        view_(FindFormat(argument_.format)),
+        largest_(numbers_ ? Largest(argument_.format) : 0) {}
 
   void Run() {
     const std::int64_t columns = operand_.extents.empty() ? 1 : operand_.extents.back();
@@ -95,7 +92,7 @@ class Filler {
     const std::uint32_t codes = codes_;
     std::uint32_t code = static_cast<std::uint32_t>(random_());
     if (codes != 0) code %= codes;
-    while (!argument_.allow_nan && numbers_ && !std::isfinite(CodeValue(argument_.format, code))) {
+    while (!argument_.allow_nan && numbers_ && !std::isfinite(Value(code))) {
       code = static_cast<std::uint32_t>(random_());
       if (codes != 0) code %= codes;
     }
@@ -103,9 +100,15 @@ class Filler {
                                     : code;
   }
 
+  // Of formats with numbers. Names are looked up once: there are millions of elements.
+  double Value(std::uint32_t code) const {
+    return view_ == nullptr ? std::bit_cast<float>(code)
+                            : view_->decode(static_cast<std::uint16_t>(code));
+  }
   std::uint32_t Number(float value) {
-    const float largest = Largest(argument_.format);
-    return Encode(argument_.format, std::clamp(value, -largest, largest));
+    value = std::clamp(value, -largest_, largest_);
+    return view_ == nullptr ? std::bit_cast<std::uint32_t>(value)
+                            : view_->encode(value, Overflow::kSaturate);
   }
   // The sum of twelve uniform numbers has the variance 1 and ends at +-6. std::normal_distribution
   // differs between standard libraries; integers make a seed repeat anywhere.
@@ -169,7 +172,7 @@ class Filler {
 
   std::uint32_t AllowedOrZero(std::uint32_t code) {
     if (argument_.code_limit > 0) code %= static_cast<std::uint32_t>(argument_.code_limit);
-    if (!argument_.allow_nan && !std::isfinite(CodeValue(argument_.format, code))) return 0;
+    if (!argument_.allow_nan && numbers_ && !std::isfinite(Value(code))) return 0;
     return code;
   }
 
@@ -181,7 +184,7 @@ class Filler {
       const std::int64_t column = i % columns;
       if (columns < 2 || column < (columns + 1) / 2) continue;
       std::uint32_t code = GetBits(bits_, operand_.data, i - (columns + 1) / 2);
-      if (negate && column != columns - 1 && CodeValue(argument_.format, code) != 0) code ^= top;
+      if (negate && column != columns - 1 && Value(code) != 0) code ^= top;
       SetBits(bits_, operand_.data, i, code);
     }
   }
@@ -194,6 +197,8 @@ class Filler {
   const std::uint32_t codes_;
   const bool is_scale_;
   const bool numbers_;
+  const FormatView* const view_;  // null: not of the registry, such as f32
+  const float largest_;
 };
 
 }  // namespace

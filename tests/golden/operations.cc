@@ -70,4 +70,10 @@ std::vector<std::string> OperationTable::Implementations(std::string_view op) co
   return {implementations.begin(), implementations.end()};
 }
 
+std::vector<std::string> OperationTable::Names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, implementations] : operations_) names.push_back(name);
+  return names;
+}
+
 }  // namespace lanewise::golden

@@ -40,6 +40,9 @@ class OperationTable {
   // too.
   std::vector<std::string> Implementations(std::string_view op) const;
 
+  // Every operation that there is, by name.
+  std::vector<std::string> Names() const;
+
  private:
   std::map<std::string, std::map<std::string, Operation>> operations_;
 };

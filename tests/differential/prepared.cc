@@ -1,0 +1,68 @@
+#include "tests/differential/prepared.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+#include "weights/zero_signs.h"
+
+namespace lanewise::differential {
+
+void FillOutputs(const Call& call) {
+  for (const Operand& operand : call.operands) {
+    if (operand.argument->role != Role::kOutput || operand.bytes == 0) continue;
+    std::memset(operand.data, kLeftByte, static_cast<std::size_t>(operand.bytes));
+  }
+}
+
+absl::Status RunAndRestore(const Call& call, std::initializer_list<std::string_view> sources,
+                           std::initializer_list<Prepared> plans,
+                           std::initializer_list<std::string_view> again) {
+  const bool one = call["threads"] == 1;
+  const RunOptions options = {
+      .threads = one ? 1 : 3,
+      .stores = one ? PackOptions::Stores::kCached : PackOptions::Stores::kStreaming};
+  Sources from;
+  for (const std::string_view name : sources) from.push_back(call.Bytes(name));
+  Sinks back;
+  for (const std::string_view name : again) back.push_back(call.Bytes(name));
+  const auto memory = [&](const Prepared& prepared) -> absl::StatusOr<std::span<std::uint8_t>> {
+    const std::span<std::uint8_t> out = call.Bytes(prepared.out);
+    const auto bytes = static_cast<std::size_t>(prepared.plan->bytes());
+    if (bytes > out.size()) {
+      return absl::InternalError(absl::StrCat(AbslView(prepared.out), " is ", out.size(),
+                                              " bytes, the plan fills ", bytes));
+    }
+    return out.first(bytes);
+  };
+  for (const Prepared& prepared : plans) {
+    const auto to = memory(prepared);
+    if (!to.ok()) return to.status();
+    const auto run = RunPlan(*prepared.plan, from, options, *to);
+    if (!run.ok()) return run.status();
+  }
+  for (const Prepared& prepared : plans) {
+    const auto to = memory(prepared);
+    absl::Status status = RestorePlan(*prepared.plan, *to, options.threads, back);
+    if (status.ok()) {
+      status = ApplyZeroSigns(*prepared.plan, ZeroSigns(*prepared.plan, from), back);
+    }
+    if (!status.ok()) {
+      return absl::InternalError(
+          absl::StrCat("restoring ", AbslView(prepared.out), ": ", std::string(status.message())));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void CopyPart(const Call& call, std::string_view from, std::string_view to, std::int64_t row_bytes,
+              std::int64_t row0, std::int64_t rows, std::int64_t byte0, std::int64_t bytes) {
+  const std::span<std::uint8_t> source = call.Bytes(from), sink = call.Bytes(to);
+  for (std::int64_t row = row0; row < row0 + rows; ++row) {
+    std::copy_n(source.begin() + row * row_bytes + byte0, bytes,
+                sink.begin() + row * row_bytes + byte0);
+  }
+}
+
+}  // namespace lanewise::differential
