@@ -1,13 +1,16 @@
 // The tests of the tests: every implementation with one thing done wrong on purpose. A mutation
 // stands for a mistake of the implementation: it changes what it reads or what it leaves. Each has
-// to be caught, and the table says by which case.
+// to be caught, and the table says by which case. A mutant that changes no byte in any case tried,
+// such as zeros of the wrong sign where there is no zero, is no mistake there; it is counted apart.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -59,7 +62,35 @@ std::uint32_t Code(Image& image, std::int64_t i) {
   return GetBits(FormatBits(image.argument->format), image.data(), i);
 }
 
-std::vector<Mutant> MutantsOf(const Operation& operation) {
+std::int64_t Columns(const Operation& operation, const Shape& shape, const Image& image) {
+  const auto operands = OperandsOf(operation, shape);
+  if (!operands.ok()) return 0;
+  for (const Operand& operand : *operands) {
+    if (operand.argument == image.argument && !operand.extents.empty()) {
+      return operand.extents.back();
+    }
+  }
+  return 0;
+}
+
+bool IsFloat(const std::string& format) {
+  return format == "f32" || format == "bf16" || format == "f16";
+}
+
+// Rounded to half of the format's fraction bits, nearest-even; NaN and infinities as they are.
+std::uint32_t Narrower(const std::string& format, std::uint32_t code) {
+  const int dropped = format == "f32" ? 16 : format == "f16" ? 5 : 4;
+  const int bits = FormatBits(format);
+  const double value = CodeValue(format, code);
+  if (!std::isfinite(value)) return code;
+  const std::uint32_t half = 1u << (dropped - 1);
+  const std::uint32_t odd = code >> dropped & 1;
+  const std::uint32_t rounded = (code + half - 1 + odd) >> dropped << dropped;
+  // A carry into the sign would be no rounding.
+  return rounded >> (bits - 1) == code >> (bits - 1) ? rounded : code;
+}
+
+std::vector<Mutant> MutantsOf(const Operation& operation, const Shape*& shape) {
   std::vector<Mutant> mutants;
   const auto shifted = [](Image& image, std::int64_t by) {
     Image before = image;
@@ -74,6 +105,23 @@ std::vector<Mutant> MutantsOf(const Operation& operation) {
   mutants.push_back(OfOutputs("one code off, in the last element", [](int, Image& image) {
     const std::int64_t last = Elements(image) - 1;
     SetBits(FormatBits(image.argument->format), image.data(), last, Code(image, last) ^ 1);
+  }));
+  mutants.push_back(OfOutputs("two rows swapped", [&operation, &shape](int, Image& image) {
+    const std::int64_t columns = Columns(operation, *shape, image);
+    const int bits = FormatBits(image.argument->format);
+    if (columns == 0 || Elements(image) < 2 * columns) return;
+    const std::int64_t last = (Elements(image) / columns - 1) * columns;
+    for (std::int64_t i = 0; i < columns; ++i) {
+      const std::uint32_t first = Code(image, i);
+      SetBits(bits, image.data(), i, Code(image, last + i));
+      SetBits(bits, image.data(), last + i, first);
+    }
+  }));
+  mutants.push_back(OfOutputs("last row not written", [&operation, &shape](int run, Image& image) {
+    const std::int64_t columns = Columns(operation, *shape, image);
+    const std::int64_t bytes = columns * FormatBits(image.argument->format) / 8;
+    std::fill_n(image.data() + image.bytes - std::min(bytes, image.bytes),
+                std::min(bytes, image.bytes), run == 0 ? 0xA5 : 0x5A);
   }));
   mutants.push_back(OfOutputs("last byte not written", [](int run, Image& image) {
     image.data()[image.bytes - 1] = run == 0 ? 0xA5 : 0x5A;
@@ -102,7 +150,7 @@ std::vector<Mutant> MutantsOf(const Operation& operation) {
   bool floats = false, nibbles = false;
   for (const Argument& argument : operation.arguments) {
     if (argument.role != Role::kOutput) continue;
-    floats |= argument.format == "f32" || argument.format == "bf16";
+    floats |= IsFloat(argument.format);
     nibbles |= argument.format == "e2m1";
   }
   if (nibbles) {
@@ -114,6 +162,23 @@ std::vector<Mutant> MutantsOf(const Operation& operation) {
     }));
   }
   if (floats) {
+    mutants.push_back(OfOutputs("rounded to a narrower format", [](int, Image& image) {
+      if (!IsFloat(image.argument->format)) return;
+      for (std::int64_t i = 0; i < Elements(image); ++i) {
+        SetBits(FormatBits(image.argument->format), image.data(), i,
+                Narrower(image.argument->format, Code(image, i)));
+      }
+    }));
+    // As truncation in the last place does, in about every second element.
+    mutants.push_back(OfOutputs("rounded toward zero", [](int, Image& image) {
+      const int bits = FormatBits(image.argument->format);
+      if (!IsFloat(image.argument->format)) return;
+      for (std::int64_t i = 0; i < Elements(image); i += 2) {
+        const std::uint32_t code = Code(image, i);
+        const double value = CodeValue(image.argument->format, code);
+        if (std::isfinite(value) && value != 0) SetBits(bits, image.data(), i, code - 1);
+      }
+    }));
     mutants.push_back(OfOutputs("zeros of the wrong sign", [](int, Image& image) {
       const int bits = FormatBits(image.argument->format);
       if (bits < 16) return;
@@ -133,6 +198,18 @@ std::vector<Mutant> MutantsOf(const Operation& operation) {
         OfInput(absl::StrCat("reads ", name, " one off"), name, [](Image& image, std::int64_t i) {
           return Code(image, std::min(i + 1, Elements(image) - 1));
         }));
+    mutants.push_back({absl::StrCat("drops the tail of ", name),
+                       {.before = [&operation, &shape, name](std::vector<Image>& images) {
+                         for (Image& image : images) {
+                           if (image.argument->name != name) continue;
+                           const std::int64_t columns = Columns(operation, *shape, image);
+                           const std::int64_t tail = std::min<std::int64_t>(32, (columns + 1) / 2);
+                           for (std::int64_t i = 0; i < Elements(image); ++i) {
+                             if (i % columns < columns - tail) continue;
+                             SetBits(FormatBits(image.argument->format), image.data(), i, 0);
+                           }
+                         }
+                       }}});
     if (argument.format == "e8m0") {
       mutants.push_back(OfInput(absl::StrCat("scale codes of ", name, " one off"), name,
                                 [](Image& image, std::int64_t i) {
@@ -192,19 +269,22 @@ TEST_P(Mutants, NoneSurvives) {
   const absl::StatusOr<Backend> backend = OpenBackend(GetParam());
   ASSERT_TRUE(backend.ok()) << backend.status();
   int killed = 0, equivalent = 0;
+  // Of each kind of mutant, of whatever argument: how many were caught, and where the last was.
+  std::map<std::string, std::pair<int, std::string>> kinds;
   for (const Operation* operation : Operations()) {
     const std::optional<Implementation> implementation = ImplementationOf(*operation, *backend);
-    // What runs on both chips is mutated on one.
-    if (!implementation || (operation->host && backend->device)) continue;
+    if (!implementation) continue;
     const auto shapes = ParseShapes(operation->shapes, operation->dimensions, 1);
     ASSERT_TRUE(shapes.ok()) << shapes.status();
-    for (const Mutant& mutant : MutantsOf(*operation)) {
+    const Shape* current = nullptr;
+    for (const Mutant& mutant : MutantsOf(*operation, current)) {
       std::string killer;
       bool changed = false;
       const Tampering tampering = Watched(mutant.tampering, &changed);
       int tried = 0;
       for (const Shape& shape : *shapes) {
         if (++tried > 12) break;
+        current = &shape;
         if (!RunCase(*implementation, shape, 1, tampering).ok()) {
           killer = shape.Text();
           break;
@@ -221,14 +301,25 @@ TEST_P(Mutants, NoneSurvives) {
         continue;
       }
       ++killed;
+      std::string kind = mutant.name;
+      for (const Argument& argument : operation->arguments) {
+        const std::size_t at = kind.find(" " + argument.name);
+        if (at != std::string::npos) kind.replace(at, argument.name.size() + 1, " an input");
+      }
+      auto& [count, where] = kinds[kind];
+      if (++count == 1) where = absl::StrCat(operation->name, ".", killer);
       std::printf("%-32s %-36s %s\n", operation->name.c_str(), mutant.name.c_str(), killer.c_str());
     }
   }
   EXPECT_GT(killed, 0);
+  for (const auto& [kind, caught] : kinds) {
+    std::printf("| %s | %d | `%s` |\n", kind.c_str(), caught.first, caught.second.c_str());
+  }
   std::printf("%s: %d mutants caught, %d that change no byte\n", GetParam(), killed, equivalent);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Mutants, testing::Values("host", "emulator_gfx942"),
+INSTANTIATE_TEST_SUITE_P(Backends, Mutants,
+                         testing::Values("host", "emulator_gfx942", "emulator_gfx950"),
                          [](const testing::TestParamInfo<const char*>& info) {
                            return std::string(info.param);
                          });
