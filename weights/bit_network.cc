@@ -65,6 +65,7 @@ RegisterPermutation Decompose(const Bits& from, int vector_bits) {
         static_cast<std::uint8_t>(SourceByte(*best[0], vector_bits, i) % 16);
     permutation.last_byte_of[i] =
         static_cast<std::uint8_t>(SourceByte(*best[2], vector_bits, i) % 16);
+    permutation.byte_of[i] = static_cast<std::uint8_t>(SourceByte(from, vector_bits, i));
     if (i % 4 == 0) permutation.word_of[i / 4] = SourceByte(*best[1], vector_bits, i) / 4;
   }
   return permutation;

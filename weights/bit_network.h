@@ -20,8 +20,10 @@ inline constexpr int kMaxVectorBits = 6;  // 64 bytes
 inline constexpr int kMaxVectorBytes = 1 << kMaxVectorBits;
 
 // One permutation within a register: bytes within each 16-byte block, then 4-byte words anywhere,
-// then bytes within blocks again. Steps that are not needed are off.
+// then bytes within blocks again. Steps that are not needed are off. Where a machine permutes bytes
+// anywhere in one step, byte_of is all of it.
 struct RegisterPermutation {
+  bool any() const { return first_bytes || words || last_bytes; }
   bool first_bytes = false;
   bool words = false;
   bool last_bytes = false;
@@ -29,6 +31,8 @@ struct RegisterPermutation {
   std::array<std::uint8_t, kMaxVectorBytes> first_byte_of = {};
   std::array<std::uint32_t, kMaxVectorBytes / 4> word_of = {};
   std::array<std::uint8_t, kMaxVectorBytes> last_byte_of = {};
+  // out[i] = in[byte_of[i]]
+  std::array<std::uint8_t, kMaxVectorBytes> byte_of = {};
 };
 
 // Exchanges and permutations in the order that packing runs them; `inverse` undoes them, its

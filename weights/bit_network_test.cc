@@ -34,6 +34,9 @@ Register Permuted(const Register& from, const RegisterPermutation& permutation) 
     }
   }
   if (permutation.last_bytes) bytes(permutation.last_byte_of);
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    EXPECT_TRUE(v[i] == from[permutation.byte_of[i]]) << "the one-step table, byte " << i;
+  }
   return v;
 }
 

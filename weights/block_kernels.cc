@@ -5,6 +5,10 @@
 #include <cstddef>
 #include <cstring>
 
+// The instruction set with byte permutations over whole registers, which Highway leaves out
+// unasked.
+#define HWY_WANT_AVX3_DL
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weights/block_kernels.cc"
 #include "hwy/cache_control.h"
@@ -22,21 +26,100 @@ struct Counting {
   std::size_t nans = 0;
 };
 
+#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
+#define LANEWISE_FIXED_REGISTERS 0
+#else
+#define LANEWISE_FIXED_REGISTERS 1
+#endif
+
+// What a rewrite met, counted in the bytes of registers: no mask has to leave the vector unit. (Nor
+// is GCC 12 to be trusted with many: it reads 32-bit masks that it has put by as 64 bits.)
+#if LANEWISE_FIXED_REGISTERS
+template <class D>
+class Tally {
+ public:
+  explicit Tally(D d)
+      : negative_zeros_(hn::Zero(d)),
+        nans_(hn::Zero(d)),
+        negative_zero_sums_(hn::Zero(d64_)),
+        nan_sums_(hn::Zero(d64_)) {}
+
+  // Small counts, byte by byte: Settle before their sum may pass 255.
+  HWY_INLINE void AddNegativeZeros(hn::Vec<D> count) {
+    negative_zeros_ = hn::Add(negative_zeros_, count);
+  }
+  HWY_INLINE void AddNans(hn::Vec<D> count) { nans_ = hn::Add(nans_, count); }
+  HWY_INLINE void Settle(D d) {
+    negative_zero_sums_ = hn::Add(negative_zero_sums_, hn::SumsOf8(negative_zeros_));
+    nan_sums_ = hn::Add(nan_sums_, hn::SumsOf8(nans_));
+    negative_zeros_ = nans_ = hn::Zero(d);
+  }
+  HWY_INLINE void AddTo(Counting& counting) const {
+    counting.negative_zeros += Sum(negative_zero_sums_);
+    counting.nans += Sum(nan_sums_);
+  }
+
+ private:
+  using D64 = hn::Repartition<std::uint64_t, D>;
+  static constexpr D64 d64_ = {};
+
+  static HWY_INLINE std::size_t Sum(hn::Vec<D64> sums) {
+    HWY_ALIGN std::uint64_t lanes[kMaxVectorBytes / 8];
+    hn::Store(sums, d64_, lanes);
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < hn::Lanes(d64_); ++i) sum += lanes[i];
+    return sum;
+  }
+
+  hn::Vec<D> negative_zeros_, nans_;
+  hn::Vec<D64> negative_zero_sums_, nan_sums_;
+};
+#else
+template <class D>
+class Tally {
+ public:
+  explicit Tally(D) {}
+  template <class V>
+  HWY_INLINE void AddNegativeZeros(V count) {
+    counting_.negative_zeros += Sum(count);
+  }
+  template <class V>
+  HWY_INLINE void AddNans(V count) {
+    counting_.nans += Sum(count);
+  }
+  HWY_INLINE void Settle(D) {}
+  HWY_INLINE void AddTo(Counting& counting) const {
+    counting.negative_zeros += counting_.negative_zeros;
+    counting.nans += counting_.nans;
+  }
+
+ private:
+  // Of bytes that are 0, 1 or 2.
+  template <class V>
+  static HWY_INLINE std::size_t Sum(V count) {
+    constexpr D d;
+    return hn::CountTrue(d, hn::Gt(count, hn::Zero(d))) +
+           hn::CountTrue(d, hn::Gt(count, hn::Set(d, 1)));
+  }
+  Counting counting_;
+};
+#endif
+
 template <Rewrite kRewrite, class D, class V>
-HWY_INLINE V Rewritten(D d, V v, Counting& counting) {
+HWY_INLINE V Rewritten(D d, V v, Tally<D>& tally) {
   if constexpr (kRewrite == Rewrite::kE4m3ToFnuz) {
-    const auto minus_zero = hn::Eq(v, hn::Set(d, 0x80));
-    const auto nan = hn::Eq(hn::And(v, hn::Set(d, 0x7F)), hn::Set(d, 0x7F));
-    counting.negative_zeros += hn::CountTrue(d, minus_zero);
-    counting.nans += hn::CountTrue(d, nan);
-    return hn::IfThenZeroElse(minus_zero, v);
+    const V minus_zero = hn::Set(d, 0x80), one = hn::Set(d, 1);
+    const V is_other = hn::Min(hn::Xor(v, minus_zero), one);
+    tally.AddNegativeZeros(hn::Xor(is_other, one));
+    tally.AddNans(hn::SaturatedSub(hn::And(v, hn::Set(d, 0x7F)), hn::Set(d, 0x7E)));
+    return hn::IfThenZeroElse(hn::Eq(v, minus_zero), v);
   } else if constexpr (kRewrite == Rewrite::kE2m1DropNegativeZero) {
-    const V low_sign = hn::Set(d, 0x08), high_sign = hn::Set(d, 0x80);
-    const auto low = hn::Eq(hn::And(v, hn::Set(d, 0x0F)), low_sign);
-    const auto high = hn::Eq(hn::And(v, hn::Set(d, 0xF0)), high_sign);
-    counting.negative_zeros += hn::CountTrue(d, low) + hn::CountTrue(d, high);
-    v = hn::Xor(v, hn::IfThenElseZero(low, low_sign));
-    return hn::Xor(v, hn::IfThenElseZero(high, high_sign));
+    // Bit 3 of each nibble's magnitude + 7 says whether it is not zero; nothing carries further.
+    const V magnitudes = hn::Set(d, 0x77);
+    const V zero = hn::AndNot(hn::Add(hn::And(v, magnitudes), magnitudes), hn::Set(d, 0x88));
+    const V dropped = hn::And(v, zero);
+    tally.AddNegativeZeros(hn::PopulationCount(dropped));
+    return hn::Xor(v, dropped);
   } else {
     return v;
   }
@@ -54,16 +137,20 @@ HWY_NOINLINE void PackRun(const std::uint8_t* from, std::int64_t valid, std::int
     using D = hn::CappedTag<std::uint8_t, kMaxVectorBytes>;
     constexpr D d;
     const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    Tally<D> tally(d);
     std::int64_t i = 0;
     for (; i + lanes <= valid; i += lanes) {
-      hn::StoreU(Rewritten<kRewrite>(d, hn::LoadU(d, from + i), counting), d, to + i);
+      hn::StoreU(Rewritten<kRewrite>(d, hn::LoadU(d, from + i), tally), d, to + i);
+      tally.Settle(d);
     }
     if (i < valid) {
       HWY_ALIGN std::uint8_t rest[kMaxVectorBytes] = {};  // zeros are neither -0 nor NaN
       std::memcpy(rest, from + i, valid - i);
-      hn::Store(Rewritten<kRewrite>(d, hn::Load(d, rest), counting), d, rest);
+      hn::Store(Rewritten<kRewrite>(d, hn::Load(d, rest), tally), d, rest);
+      tally.Settle(d);
       std::memcpy(to + i, rest, valid - i);
     }
+    tally.AddTo(counting);
   }
   if (valid < bytes) std::memset(to + valid, padding, bytes - valid);
 }
@@ -105,7 +192,7 @@ void UnpackRuns(const UnpackBlockArgs& args) {
 
 // ---- Registers ----
 
-#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
+#if !LANEWISE_FIXED_REGISTERS
 
 // No registers of a size known here: every plan is of runs.
 int VectorBytesImpl() { return 0; }
@@ -118,24 +205,66 @@ void UnpackTiles(const UnpackBlockArgs&) {}
 constexpr int kVectorBytes = static_cast<int>(HWY_MIN(HWY_LANES(std::uint8_t), kMaxVectorBytes));
 int VectorBytesImpl() { return kVectorBytes; }
 
+// The registers of a tile, numbered by kBits bits. Halves of halves and no array, so that whatever
+// runs over them is unrolled and they stay registers.
+template <int kBits, class V>
+struct Registers {
+  Registers<kBits - 1, V> low, high;
+};
+template <class V>
+struct Registers<0, V> {
+  V v;
+};
+
+// visit(register, its number) for all, in order.
+template <int kBits, class V, class Visit>
+HWY_INLINE void Each(Registers<kBits, V>& r, const Visit& visit, int first = 0) {
+  if constexpr (kBits == 0) {
+    visit(r.v, first);
+  } else {
+    Each(r.low, visit, first);
+    Each(r.high, visit, first + (1 << (kBits - 1)));
+  }
+}
+
+#if HWY_TARGET == HWY_AVX3_DL
+// Bytes permuted over the whole register, which Highway has no word for.
+template <class V>
+HWY_INLINE V BytesAnywhere(V v, V table) {
+  if constexpr (sizeof(v.raw) == 64) {
+    return V{_mm512_permutexvar_epi8(table.raw, v.raw)};
+  } else if constexpr (sizeof(v.raw) == 32) {
+    return V{_mm256_permutexvar_epi8(table.raw, v.raw)};
+  } else {
+    return V{_mm_permutexvar_epi8(table.raw, v.raw)};
+  }
+}
+#endif
+
 // The steps of a permutation, each over all registers: what is to be done is asked once a tile.
-template <class D, class V>
-HWY_INLINE void Permute(D d, const RegisterPermutation& permutation, int registers, V* v) {
+template <int kBits, class D, class V>
+HWY_INLINE void Permute(D d, const RegisterPermutation& permutation, Registers<kBits, V>& r) {
+#if HWY_TARGET == HWY_AVX3_DL
+  if (permutation.any()) {
+    const V table = hn::LoadU(d, permutation.byte_of.data());
+    Each(r, [table](V& v, int) HWY_ATTR { v = BytesAnywhere(v, table); });
+  }
+#else
   if (permutation.first_bytes) {
     const V table = hn::LoadU(d, permutation.first_byte_of.data());
-    for (int i = 0; i < registers; ++i) v[i] = hn::TableLookupBytes(v[i], table);
+    Each(r, [table](V& v, int) HWY_ATTR { v = hn::TableLookupBytes(v, table); });
   }
   if (permutation.words) {
     const hn::Repartition<std::uint32_t, D> d32;
     const auto table = hn::SetTableIndices(d32, permutation.word_of.data());
-    for (int i = 0; i < registers; ++i) {
-      v[i] = hn::BitCast(d, hn::TableLookupLanes(hn::BitCast(d32, v[i]), table));
-    }
+    Each(r, [=](V& v, int)
+                HWY_ATTR { v = hn::BitCast(d, hn::TableLookupLanes(hn::BitCast(d32, v), table)); });
   }
   if (permutation.last_bytes) {
     const V table = hn::LoadU(d, permutation.last_byte_of.data());
-    for (int i = 0; i < registers; ++i) v[i] = hn::TableLookupBytes(v[i], table);
+    Each(r, [table](V& v, int) HWY_ATTR { v = hn::TableLookupBytes(v, table); });
   }
+#endif
 }
 
 // Exchanges the bit that tells `a` from `b` with a bit of the bytes' position in the registers: 3,
@@ -157,147 +286,297 @@ HWY_INLINE void ExchangePair(D d, V& a, V& b) {
   }
 }
 
-template <int kPosition, class D, class V>
-HWY_INLINE void ExchangeAt(D d, int bit, int registers, V* v) {
-  for (int i = 0; i < registers; ++i) {
-    if ((i >> bit & 1) == 0) ExchangePair<kPosition>(d, v[i], v[i | 1 << bit]);
+template <int kPosition, int kBits, class D, class V>
+HWY_INLINE void ExchangeHalves(D d, Registers<kBits, V>& a, Registers<kBits, V>& b) {
+  if constexpr (kBits == 0) {
+    ExchangePair<kPosition>(d, a.v, b.v);
+  } else {
+    ExchangeHalves<kPosition>(d, a.low, b.low);
+    ExchangeHalves<kPosition>(d, a.high, b.high);
   }
 }
 
-template <class D, class V>
-HWY_INLINE void Exchange(D d, int bit, int position, int registers, V* v) {
-  if (position == 5) return ExchangeAt<5>(d, bit, registers, v);
-  if (position == 4) return ExchangeAt<4>(d, bit, registers, v);
-  ExchangeAt<3>(d, bit, registers, v);
+template <int kBit, int kPosition, int kBits, class D, class V>
+HWY_INLINE void ExchangeAt(D d, Registers<kBits, V>& r) {
+  if constexpr (kBit == kBits - 1) {
+    ExchangeHalves<kPosition>(d, r.low, r.high);
+  } else {
+    ExchangeAt<kBit, kPosition>(d, r.low);
+    ExchangeAt<kBit, kPosition>(d, r.high);
+  }
 }
 
-// How many registers a tile has, known at compile time so that they stay registers: s exchanged
-// bits and `side` others. -1: asked of the plan.
-template <int kBits, int kSide>
-struct Tile {
-  static constexpr int kRoom =
-      kBits < 0 ? 1 << (kMaxVectorBits + kMaxSideBits) : 1 << (kBits + kSide);
-  static HWY_INLINE int Bits(const RegionPlan& plan) {
-    return kBits < 0 ? plan.network.register_bits : kBits;
+template <int kBit, int kBits, class D, class V>
+HWY_INLINE void Exchange(D d, int position, Registers<kBits, V>& r) {
+  if (position == 5) {
+    ExchangeAt<kBit, 5>(d, r);
+  } else if (position == 4) {
+    ExchangeAt<kBit, 4>(d, r);
+  } else {
+    ExchangeAt<kBit, 3>(d, r);
   }
-  static HWY_INLINE int Side(const RegionPlan& plan) { return kBits < 0 ? plan.side_bits : kSide; }
-  static HWY_INLINE int Registers(const RegionPlan& plan) {
-    return kBits < 0 ? 1 << (plan.network.register_bits + plan.side_bits) : kRoom;
+}
+
+// Exchanges kFirst .. kLast - 1 of a network, each after its permutation. Register bit kFirst is
+// bit kShift of the number of the registers at hand.
+template <int kFirst, int kLast, int kShift, int kBits, class D, class V>
+HWY_INLINE void Forward(D d, const BitNetwork& network, Registers<kBits, V>& r) {
+  if constexpr (kFirst < kLast) {
+    Permute(d, network.permute[kFirst], r);
+    Exchange<kShift>(d, network.exchanged[kFirst], r);
+    Forward<kFirst + 1, kLast, kShift + 1>(d, network, r);
   }
+}
+template <int kFirst, int kLast, int kShift, int kBits, class D, class V>
+HWY_INLINE void Backward(D d, const BitNetwork& network, Registers<kBits, V>& r) {
+  if constexpr (kFirst < kLast) {
+    Backward<kFirst + 1, kLast, kShift + 1>(d, network, r);
+    Exchange<kShift>(d, network.exchanged[kFirst], r);
+    Permute(d, network.inverse[kFirst], r);
+  }
+}
+
+// What is read is asked for ahead. Of many rows a little, since they are as many streams already;
+// of one row or of memory pages ahead, into the L2 cache, since the processor's own prefetchers
+// stop at pages. Prefetches stand beside the loads: GCC takes a function that does nothing else for
+// one without effects, and drops its calls.
+constexpr std::int64_t kRowsAhead = 128, kPagesAhead = 8192;
+constexpr int kIntoL2 = 2;  // the locality of __builtin_prefetch
+
+// Where a tile's registers come from.
+struct RowTile {
+  const std::uint8_t* const* rows;  // of the tile
+  const TilePlace* loads;
+  std::int64_t at;  // in the rows
+  bool inside;      // no padding, no row's end
+  bool one_row;
+
+  const std::uint8_t* From(int i) const { return rows[loads[i].row] + at + loads[i].byte; }
 };
 
-template <class TileShape, class D, class V>
-HWY_INLINE void Forward(D d, const RegionPlan& plan, V* v) {
-  const BitNetwork& network = plan.network;
-  const int bits = TileShape::Bits(plan), side = TileShape::Side(plan);
-  const int registers = TileShape::Registers(plan);
-  for (int k = 0; k < bits; ++k) {
-    Permute(d, network.permute[k], registers, v);
-    Exchange(d, side + k, network.exchanged[k], registers, v);
-  }
-  Permute(d, network.permute[bits], registers, v);
-}
-
-template <class TileShape, class D, class V>
-HWY_INLINE void Backward(D d, const RegionPlan& plan, V* v) {
-  const BitNetwork& network = plan.network;
-  const int bits = TileShape::Bits(plan), side = TileShape::Side(plan);
-  const int registers = TileShape::Registers(plan);
-  Permute(d, network.inverse[bits], registers, v);
-  for (int k = bits - 1; k >= 0; --k) {
-    Exchange(d, side + k, network.exchanged[k], registers, v);
-    Permute(d, network.inverse[k], registers, v);
-  }
-}
-
-// The bytes of a register at the row's edge, or of padding.
+// `count` registers of a tile at the rows' edge, or with padding.
 template <Rewrite kRewrite>
-HWY_NOINLINE void FillAtEdge(const std::uint8_t* row, std::int64_t at, std::int64_t bytes,
+HWY_NOINLINE void FillAtEdge(const RowTile& tile, int first, int count, std::int64_t bytes,
                              const PackBlockArgs& args, std::uint8_t* to, Counting& counting) {
-  const std::int64_t valid =
-      row == nullptr ? 0 : std::clamp<std::int64_t>(args.valid_bytes - at, 0, bytes);
-  PackRun<kRewrite>(valid > 0 ? row + at : nullptr, valid, bytes, args.padding, to, counting);
+  for (int i = first; i < first + count; ++i, to += bytes) {
+    const std::uint8_t* const row = tile.rows[tile.loads[i].row];
+    const std::int64_t at = tile.at + tile.loads[i].byte;
+    const std::int64_t valid =
+        row == nullptr ? 0 : std::clamp<std::int64_t>(args.valid_bytes - at, 0, bytes);
+    PackRun<kRewrite>(valid > 0 ? row + at : nullptr, valid, bytes, args.padding, to, counting);
+  }
 }
 
-template <class TileShape, Rewrite kRewrite, class D>
+// Loads registers first .. of a tile.
+template <Rewrite kRewrite, int kBits, class D, class V>
+HWY_INLINE void LoadRows(D d, const RowTile& tile, int first, const PackBlockArgs& args,
+                         Tally<D>& tally, Counting& counting, Registers<kBits, V>& r) {
+  if (HWY_LIKELY(tile.inside)) {
+    Each(r, [&](V& v, int i) HWY_ATTR {
+      const std::uint8_t* const from = tile.From(first + i);
+      if (tile.one_row) {
+        __builtin_prefetch(from + kPagesAhead, /*rw=*/0, kIntoL2);
+      } else {
+        __builtin_prefetch(from + kRowsAhead);
+      }
+      v = Rewritten<kRewrite>(d, hn::LoadU(d, from), tally);
+    });
+    if constexpr (kRewrite != Rewrite::kNone) tally.Settle(d);
+    return;
+  }
+  HWY_ALIGN std::uint8_t bytes[hn::MaxLanes(D()) << kBits];
+  FillAtEdge<kRewrite>(tile, first, 1 << kBits, static_cast<std::int64_t>(hn::Lanes(d)), args,
+                       bytes, counting);
+  Each(r, [&](V& v, int i) HWY_ATTR { v = hn::Load(d, bytes + i * hn::Lanes(d)); });
+}
+
+template <int kBits, class D, class V, class Place>
+HWY_INLINE void StoreMemory(D d, bool streaming, const Place& place, Registers<kBits, V>& r) {
+  if (streaming) {
+    Each(r, [&](V& v, int i) HWY_ATTR { hn::Stream(v, d, place(i)); });
+  } else {
+    Each(r, [&](V& v, int i) HWY_ATTR { hn::StoreU(v, d, place(i)); });
+  }
+}
+
+// Tiles of networks with at most kPart exchanges are registers throughout. Larger ones are more
+// than there are: they go through the network in two parts, registers that the first kPart
+// exchanges mix, then those that the others do, and wait between them in the L1 cache.
+constexpr int kPart = 3;
+
+// s exchanges and kSide other bits.
+template <int kExchanges, int kSide, Rewrite kRewrite, class D>
+HWY_INLINE void PackTile(D d, const RowTile& tile, const PackBlockArgs& args, std::uint8_t* to,
+                         Tally<D>& tally, Counting& counting) {
+  using V = hn::Vec<D>;
+  const BitNetwork& network = args.plan->network;
+  const std::int64_t* const stores = args.plan->stores.data();
+  if constexpr (kExchanges <= kPart) {
+    Registers<kExchanges + kSide, V> r;
+    LoadRows<kRewrite>(d, tile, 0, args, tally, counting, r);
+    Forward<0, kExchanges, kSide>(d, network, r);
+    Permute(d, network.permute[kExchanges], r);
+    StoreMemory(d, args.streaming, [&](int i) HWY_ATTR { return to + stores[i]; }, r);
+  } else {
+    static_assert(kSide == 0);
+    HWY_ALIGN std::uint8_t between[hn::MaxLanes(D()) << kExchanges];
+    for (int group = 0; group < 1 << kExchanges; group += 1 << kPart) {
+      Registers<kPart, V> r;
+      LoadRows<kRewrite>(d, tile, group, args, tally, counting, r);
+      Forward<0, kPart, 0>(d, network, r);
+      Each(r, [&](V& v, int i) HWY_ATTR { hn::Store(v, d, between + (group + i) * hn::Lanes(d)); });
+    }
+    for (int first = 0; first < 1 << kPart; ++first) {
+      Registers<kExchanges - kPart, V> r;
+      Each(r, [&](V& v, int i)
+                  HWY_ATTR { v = hn::Load(d, between + (first + (i << kPart)) * hn::Lanes(d)); });
+      Forward<kPart, kExchanges, 0>(d, network, r);
+      Permute(d, network.permute[kExchanges], r);
+      StoreMemory(
+          d, args.streaming, [&](int i) HWY_ATTR { return to + stores[first + (i << kPart)]; }, r);
+    }
+  }
+}
+
+template <int kExchanges, int kSide, Rewrite kRewrite, class D>
 HWY_NOINLINE void PackTilesOf(D d, const PackBlockArgs& args, Counting& total) {
   const RegionPlan& plan = *args.plan;
-  const int registers = TileShape::Registers(plan);
-  const TilePlace* const loads = plan.loads.data();
-  const std::int64_t* const stores = plan.stores.data();
   Counting counting;
+  Tally<D> tally(d);
+  RowTile from;
+  from.loads = plan.loads.data();
+  from.one_row = plan.rows.size() == 1;
   std::int64_t byte_base = args.byte_base;
   std::uint8_t* memory = args.memory;
   for (std::int64_t repeat = 0; repeat < args.repeat; ++repeat) {
-    const bool inside = args.all_rows && byte_base + plan.byte_end <= args.valid_bytes;
+    from.inside = args.all_rows && byte_base + plan.byte_end <= args.valid_bytes;
     for (const TilePlace& tile : plan.tiles) {
-      const std::uint8_t* const* rows = args.rows + tile.row;
-      const std::int64_t at = byte_base + tile.byte;
-      hn::Vec<D> v[TileShape::kRoom];
-      if (HWY_LIKELY(inside)) {
-        for (int i = 0; i < registers; ++i) {
-          const std::uint8_t* from = rows[loads[i].row] + at + loads[i].byte;
-          v[i] = Rewritten<kRewrite>(d, hn::LoadU(d, from), counting);
-        }
-      } else {
-        for (int i = 0; i < registers; ++i) {
-          HWY_ALIGN std::uint8_t bytes[kMaxVectorBytes];
-          FillAtEdge<kRewrite>(rows[loads[i].row], at + loads[i].byte,
-                               static_cast<std::int64_t>(hn::Lanes(d)), args, bytes, counting);
-          v[i] = hn::Load(d, bytes);
-        }
-      }
-      Forward<TileShape>(d, plan, v);
-      std::uint8_t* const to = memory + tile.memory;
-      if (args.streaming) {
-        for (int i = 0; i < registers; ++i) hn::Stream(v[i], d, to + stores[i]);
-      } else {
-        for (int i = 0; i < registers; ++i) hn::StoreU(v[i], d, to + stores[i]);
-      }
+      from.rows = args.rows + tile.row;
+      from.at = byte_base + tile.byte;
+      PackTile<kExchanges, kSide, kRewrite>(d, from, args, memory + tile.memory, tally, counting);
     }
     if (!plan.loops.empty())
       byte_base += plan.loops.back().byte, memory += plan.loops.back().memory;
   }
+  tally.AddTo(counting);
   total.negative_zeros += counting.negative_zeros;
   total.nans += counting.nans;
 }
 
-template <class TileShape, class D>
+// Where a tile's registers go.
+struct SinkTile {
+  std::uint8_t* const* rows;  // of the tile
+  const TilePlace* loads;
+  std::int64_t at;
+  std::int64_t valid_bytes;
+  bool inside;
+
+  std::uint8_t* To(int i) const { return rows[loads[i].row] + at + loads[i].byte; }
+};
+
+HWY_NOINLINE void StoreAtEdge(const SinkTile& tile, int first, int count, std::int64_t bytes,
+                              const std::uint8_t* from) {
+  for (int i = first; i < first + count; ++i, from += bytes) {
+    std::uint8_t* const row = tile.rows[tile.loads[i].row];
+    const std::int64_t to = tile.at + tile.loads[i].byte;
+    const std::int64_t valid = std::clamp<std::int64_t>(tile.valid_bytes - to, 0, bytes);
+    if (row != nullptr && valid > 0) std::memcpy(row + to, from, valid);
+  }
+}
+
+// Stores registers first .. of a tile.
+template <int kBits, class D, class V>
+HWY_INLINE void StoreRows(D d, const SinkTile& tile, int first, bool streaming,
+                          Registers<kBits, V>& r) {
+  if (HWY_LIKELY(tile.inside)) {
+    return StoreMemory(d, streaming, [&](int i) HWY_ATTR { return tile.To(first + i); }, r);
+  }
+  HWY_ALIGN std::uint8_t bytes[hn::MaxLanes(D()) << kBits];
+  Each(r, [&](V& v, int i) HWY_ATTR { hn::Store(v, d, bytes + i * hn::Lanes(d)); });
+  StoreAtEdge(tile, first, 1 << kBits, static_cast<std::int64_t>(hn::Lanes(d)), bytes);
+}
+
+// One tile whose network is at most kPart exchanges.
+template <int kExchanges, int kSide, class D>
+HWY_INLINE void UnpackTile(D d, const UnpackBlockArgs& args, const std::uint8_t* from,
+                           const SinkTile& to) {
+  using V = hn::Vec<D>;
+  const BitNetwork& network = args.plan->network;
+  const std::int64_t* const stores = args.plan->stores.data();
+  Registers<kExchanges + kSide, V> r;
+  Each(r, [&](V& v, int i) HWY_ATTR {
+    __builtin_prefetch(from + stores[i] + kPagesAhead, /*rw=*/0, kIntoL2);
+    v = hn::LoadU(d, from + stores[i]);
+  });
+  Permute(d, network.inverse[kExchanges], r);
+  Backward<0, kExchanges, kSide>(d, network, r);
+  StoreRows(d, to, 0, args.streaming, r);
+}
+
+// How many tiles of a larger network wait together, so that several lines of a row follow each
+// other.
+constexpr std::int64_t kWaiting = 4;
+
+template <int kExchanges, class D>
+HWY_INLINE void UnpackLargeTiles(D d, const UnpackBlockArgs& args, const TilePlace* tiles,
+                                 std::int64_t count, const std::uint8_t* memory,
+                                 std::int64_t byte_base, SinkTile& to) {
+  using V = hn::Vec<D>;
+  const BitNetwork& network = args.plan->network;
+  const std::int64_t* const stores = args.plan->stores.data();
+  constexpr std::size_t kTileBytes = hn::MaxLanes(D()) << kExchanges;
+  HWY_ALIGN std::uint8_t between[kWaiting * kTileBytes];
+  for (std::int64_t tile = 0; tile < count; ++tile) {
+    const std::uint8_t* const from = memory + tiles[tile].memory;
+    for (int first = 0; first < 1 << kPart; ++first) {
+      Registers<kExchanges - kPart, V> r;
+      Each(r, [&](V& v, int i) HWY_ATTR {
+        const std::uint8_t* const line = from + stores[first + (i << kPart)];
+        __builtin_prefetch(line + kPagesAhead, /*rw=*/0, kIntoL2);
+        v = hn::LoadU(d, line);
+      });
+      Permute(d, network.inverse[kExchanges], r);
+      Backward<kPart, kExchanges, 0>(d, network, r);
+      Each(r, [&](V& v, int i) HWY_ATTR {
+        hn::Store(v, d, between + tile * kTileBytes + (first + (i << kPart)) * hn::Lanes(d));
+      });
+    }
+  }
+  for (int group = 0; group < 1 << kExchanges; group += 1 << kPart) {
+    for (std::int64_t tile = 0; tile < count; ++tile) {
+      Registers<kPart, V> r;
+      Each(r, [&](V& v, int i) HWY_ATTR {
+        v = hn::Load(d, between + tile * kTileBytes + (group + i) * hn::Lanes(d));
+      });
+      Backward<0, kPart, 0>(d, network, r);
+      to.rows = args.rows + tiles[tile].row;
+      to.at = byte_base + tiles[tile].byte;
+      StoreRows(d, to, group, args.streaming, r);
+    }
+  }
+}
+
+template <int kExchanges, int kSide, class D>
 HWY_NOINLINE void UnpackTilesOf(D d, const UnpackBlockArgs& args) {
   const RegionPlan& plan = *args.plan;
-  const int registers = TileShape::Registers(plan);
-  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const TilePlace* const loads = plan.loads.data();
-  const std::int64_t* const stores = plan.stores.data();
+  const std::int64_t count = std::ssize(plan.tiles);
+  SinkTile to;
+  to.loads = plan.loads.data();
+  to.valid_bytes = args.valid_bytes;
   std::int64_t byte_base = args.byte_base;
   const std::uint8_t* memory = args.memory;
   for (std::int64_t repeat = 0; repeat < args.repeat; ++repeat) {
-    const bool inside = args.all_rows && byte_base + plan.byte_end <= args.valid_bytes;
-    for (const TilePlace& tile : plan.tiles) {
-      std::uint8_t* const* rows = args.rows + tile.row;
-      const std::int64_t at = byte_base + tile.byte;
-      const std::uint8_t* const from = memory + tile.memory;
-      hn::Vec<D> v[TileShape::kRoom];
-      for (int i = 0; i < registers; ++i) v[i] = hn::LoadU(d, from + stores[i]);
-      Backward<TileShape>(d, plan, v);
-      if (HWY_LIKELY(inside && args.streaming)) {
-        for (int i = 0; i < registers; ++i) {
-          hn::Stream(v[i], d, rows[loads[i].row] + at + loads[i].byte);
-        }
-      } else if (HWY_LIKELY(inside)) {
-        for (int i = 0; i < registers; ++i) {
-          hn::StoreU(v[i], d, rows[loads[i].row] + at + loads[i].byte);
-        }
-      } else {
-        for (int i = 0; i < registers; ++i) {
-          std::uint8_t* const row = rows[loads[i].row];
-          const std::int64_t to = at + loads[i].byte;
-          const std::int64_t valid = std::clamp<std::int64_t>(args.valid_bytes - to, 0, lanes);
-          if (row == nullptr || valid == 0) continue;
-          HWY_ALIGN std::uint8_t bytes[kMaxVectorBytes];
-          hn::Store(v[i], d, bytes);
-          std::memcpy(row + to, bytes, valid);
-        }
+    to.inside = args.all_rows && byte_base + plan.byte_end <= args.valid_bytes;
+    if constexpr (kExchanges <= kPart) {
+      for (const TilePlace& tile : plan.tiles) {
+        to.rows = args.rows + tile.row;
+        to.at = byte_base + tile.byte;
+        UnpackTile<kExchanges, kSide>(d, args, memory + tile.memory, to);
+      }
+    } else {
+      for (std::int64_t i = 0; i < count; i += kWaiting) {
+        UnpackLargeTiles<kExchanges>(d, args, plan.tiles.data() + i, std::min(kWaiting, count - i),
+                                     memory, byte_base, to);
       }
     }
     if (!plan.loops.empty())
@@ -305,66 +584,51 @@ HWY_NOINLINE void UnpackTilesOf(D d, const UnpackBlockArgs& args) {
   }
 }
 
-// Registers of kBytes, the usual numbers of them known at compile time. Cases are numbered
-// s * (kMaxSideBits + 1) + side bits.
-template <int kBytes, Rewrite kRewrite>
-void PackTilesOfWidth(const PackBlockArgs& args, Counting& counting) {
-  constexpr hn::CappedTag<std::uint8_t, kBytes> d;
-  if constexpr (kBytes == kVectorBytes) {
-    switch (args.plan->network.register_bits * (kMaxSideBits + 1) + args.plan->side_bits) {
-      case 0:
-        return PackTilesOf<Tile<0, 0>, kRewrite>(d, args, counting);
-      case 3:
-        return PackTilesOf<Tile<1, 0>, kRewrite>(d, args, counting);
-      case 4:
-        return PackTilesOf<Tile<1, 1>, kRewrite>(d, args, counting);
-      case 5:
-        return PackTilesOf<Tile<1, 2>, kRewrite>(d, args, counting);
-      case 6:
-        return PackTilesOf<Tile<2, 0>, kRewrite>(d, args, counting);
-      case 7:
-        return PackTilesOf<Tile<2, 1>, kRewrite>(d, args, counting);
-      case 8:
-        return PackTilesOf<Tile<2, 2>, kRewrite>(d, args, counting);
-      case 9:
-        return PackTilesOf<Tile<3, 0>, kRewrite>(d, args, counting);
-      case 10:
-        return PackTilesOf<Tile<3, 1>, kRewrite>(d, args, counting);
-      default:
-        break;
+// Calls run.Of<exchanges, side bits>() with those of the plan. A register has no more bits to
+// exchange than its bytes do, and kMaxSideBits + 2 in all are exceeded by exchanges alone.
+template <int kExchanges, int kSide, int kVectorBits, class Run>
+HWY_INLINE void WithShape(const RegionPlan& plan, const Run& run) {
+  if constexpr (kExchanges <= kVectorBits) {
+    if (plan.network.register_bits != kExchanges) {
+      return WithShape<kExchanges + 1, 0, kVectorBits>(plan, run);
     }
+    constexpr bool kMore = (1 << kVectorBits) == kVectorBytes && kSide < kMaxSideBits &&
+                           kExchanges + kSide < kMaxSideBits + 2 && kExchanges <= kPart;
+    if constexpr (kMore) {
+      if (plan.side_bits != kSide) return WithShape<kExchanges, kSide + 1, kVectorBits>(plan, run);
+    }
+    run.template Of<kExchanges, kSide>();
   }
-  PackTilesOf<Tile<-1, -1>, kRewrite>(d, args, counting);
 }
 
+template <int kBytes, Rewrite kRewrite>
+struct PackRunner {
+  const PackBlockArgs& args;
+  Counting& counting;
+  template <int kExchanges, int kSide>
+  void Of() const {
+    PackTilesOf<kExchanges, kSide, kRewrite>(hn::CappedTag<std::uint8_t, kBytes>(), args, counting);
+  }
+};
+template <int kBytes>
+struct UnpackRunner {
+  const UnpackBlockArgs& args;
+  template <int kExchanges, int kSide>
+  void Of() const {
+    UnpackTilesOf<kExchanges, kSide>(hn::CappedTag<std::uint8_t, kBytes>(), args);
+  }
+};
+
+template <int kBytes>
+constexpr int kBitsOf = std::countr_zero(static_cast<unsigned>(kBytes));
+
+template <int kBytes, Rewrite kRewrite>
+void PackTilesOfWidth(const PackBlockArgs& args, Counting& counting) {
+  WithShape<0, 0, kBitsOf<kBytes> >(*args.plan, PackRunner<kBytes, kRewrite>{args, counting});
+}
 template <int kBytes>
 void UnpackTilesOfWidth(const UnpackBlockArgs& args) {
-  constexpr hn::CappedTag<std::uint8_t, kBytes> d;
-  if constexpr (kBytes == kVectorBytes) {
-    switch (args.plan->network.register_bits * (kMaxSideBits + 1) + args.plan->side_bits) {
-      case 0:
-        return UnpackTilesOf<Tile<0, 0> >(d, args);
-      case 3:
-        return UnpackTilesOf<Tile<1, 0> >(d, args);
-      case 4:
-        return UnpackTilesOf<Tile<1, 1> >(d, args);
-      case 5:
-        return UnpackTilesOf<Tile<1, 2> >(d, args);
-      case 6:
-        return UnpackTilesOf<Tile<2, 0> >(d, args);
-      case 7:
-        return UnpackTilesOf<Tile<2, 1> >(d, args);
-      case 8:
-        return UnpackTilesOf<Tile<2, 2> >(d, args);
-      case 9:
-        return UnpackTilesOf<Tile<3, 0> >(d, args);
-      case 10:
-        return UnpackTilesOf<Tile<3, 1> >(d, args);
-      default:
-        break;
-    }
-  }
-  UnpackTilesOf<Tile<-1, -1> >(d, args);
+  WithShape<0, 0, kBitsOf<kBytes> >(*args.plan, UnpackRunner<kBytes>{args});
 }
 
 // A plan's registers are no wider than the machine's.
@@ -421,6 +685,8 @@ void StreamCopyImpl(const std::uint8_t* HWY_RESTRICT from, std::uint8_t* HWY_RES
     hn::Stream(hn::Load(d, from + i), d, to + i);
   }
 }
+
+#undef LANEWISE_FIXED_REGISTERS
 
 }  // namespace HWY_NAMESPACE
 }  // namespace lanewise

@@ -16,6 +16,9 @@ namespace {
 // Small enough for any L1 cache beside the rows it is made from, and long enough for a row of a
 // 16-row tile to be read by the page's neighbouring lines.
 constexpr std::int64_t kTargetBlockBytes = 8 * 1024;
+// Of 16 rows, 256 bytes of each: as much as it takes for lines of one row to follow each other, and
+// no more memory than a page.
+constexpr std::int64_t kTargetInverseBytes = 4 * 1024;
 
 struct BlockBase {
   std::int64_t row = 0;
@@ -77,7 +80,14 @@ absl::StatusOr<Packer> Packer::Create(const BoundLayout& layout) {
   for (int i = 0; i < layout.regions(); ++i) {
     packer.plans_.push_back(PlanRegion(layout.region(i), options));
   }
-  if (layout.regions() > 0) packer.leads_ = packer.plans_[0].leads;
+  if (layout.regions() == 0) return packer;
+  packer.leads_ = packer.plans_[0].leads;
+  options.lead_bytes = packer.lead_bytes();
+  options.target_block_bytes = kTargetInverseBytes;
+  options.to_rows = true;
+  for (int i = 0; i < layout.regions(); ++i) {
+    packer.inverse_plans_.push_back(PlanRegion(layout.region(i), options));
+  }
   return packer;
 }
 
@@ -182,7 +192,7 @@ absl::Status Packer::UnpackLeads(std::span<const std::uint8_t> memory, std::int6
   if (absl::Status status = CheckRegisters(); !status.ok()) return status;
   if (count == 0) return absl::OkStatus();
   const bool streaming = std::ssize(memory) >= kStreamingBytes;
-  for (const RegionPlan& plan : plans_) {
+  for (const RegionPlan& plan : inverse_plans_) {
     const std::int64_t blocks_a_lead = plan.blocks / leads_;
     const std::int64_t begin_block = first * blocks_a_lead;
     const bool may_stream = streaming && plan.vector_bytes == 64 && plan.byte_begin % 64 == 0;

@@ -78,17 +78,22 @@ void Expand(const PlanFactor& factor, std::int64_t count, std::vector<TilePlace>
 }
 
 // Row positions stay in rows here; NumberRows makes indices of them.
-void PlanRegisters(const RegisterBits& bits, std::int64_t lead_bytes,
+void PlanRegisters(const RegisterBits& bits, const PlanOptions& options,
                    std::vector<PlanFactor>* factors, RegionPlan* plan) {
+  const std::int64_t lead_bytes = options.lead_bytes;
   BitNetworkPlan network = PlanBitNetwork(bits.source, bits.line);
   for (const int i : bits.source) (*factors)[i].in_tile = true;
   for (const int i : bits.line) (*factors)[i].in_tile = true;
   plan->loads = {{}};
   plan->stores = {0};
-  // Lines between the tile's lines in memory join it, so that stores follow each other.
+  // Lines between the tile's lines in memory join it, so that stores to memory follow each other.
+  // Stores to rows follow each other from tile to tile, and the fewer rows a tile has the better.
   const int exchanges = static_cast<int>(network.incoming.size());
+  const bool widest = 1 << bits.line.size() == options.vector_bytes;
   for (std::int64_t stride = std::int64_t{1} << bits.line.size();
-       exchanges > 0 && exchanges + plan->side_bits < kMaxSideBits + 2; stride *= 2) {
+       widest && (exchanges == 0 || !options.to_rows) &&
+       exchanges + plan->side_bits < kMaxSideBits + 2;
+       stride *= 2) {
     const auto next = std::find_if(factors->begin(), factors->end(), [&](const PlanFactor& factor) {
       return factor.size == 2 && factor.memory == stride && !factor.in_tile &&
              (lead_bytes == 0 || factor.memory < lead_bytes);
@@ -189,7 +194,7 @@ RegionPlan PlanRegion(const Region& region, const PlanOptions& options) {
     bits = FindRegisterBits(factors, n, options.lead_bytes);
   }
   if (bits) {
-    PlanRegisters(*bits, options.lead_bytes, &factors, &plan);
+    PlanRegisters(*bits, options, &factors, &plan);
   } else {
     PlanRun(options.lead_bytes, &factors, &plan);
   }
@@ -215,7 +220,11 @@ RegionPlan PlanRegion(const Region& region, const PlanOptions& options) {
     break;
   }
   std::sort(plan.tiles.begin(), plan.tiles.end(),
-            [](const TilePlace& a, const TilePlace& b) { return a.memory < b.memory; });
+            [&options](const TilePlace& a, const TilePlace& b) {
+              if (options.to_rows && a.row != b.row) return a.row < b.row;
+              if (options.to_rows && a.byte != b.byte) return a.byte < b.byte;
+              return a.memory < b.memory;
+            });
 
   const std::int64_t piece = std::max<std::int64_t>(plan.vector_bytes, plan.run_bytes);
   std::int64_t span = 0;

@@ -24,7 +24,8 @@
 
 namespace lanewise {
 
-// Register bits beside those that the network exchanges, at most.
+// Register bits beside those that the network exchanges, at most; none where the registers are not
+// the widest.
 inline constexpr int kMaxSideBits = 2;
 
 // A place in a block: which of its rows, how far along the row, how far in memory.
@@ -75,6 +76,8 @@ struct PlanOptions {
   std::int64_t target_block_bytes = 0;  // a block grows up to this
   std::int64_t lead_bytes = 0;  // memory strides of this and more belong to leads; 0: choose the
                                 // outermost factor
+  // Which side is written: memory, or rows. What is written is met in order as far as it goes.
+  bool to_rows = false;
 };
 RegionPlan PlanRegion(const Region& region, const PlanOptions& options);
 
