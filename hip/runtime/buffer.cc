@@ -77,6 +77,17 @@ absl::Status Buffer::CopyFromAsync(const void* from, int64_t offset, int64_t byt
                   absl::StrCat("copying into buffer ", name_));
 }
 
+absl::Status Buffer::CopyFromAsync(const Buffer& from, const Stream& stream) {
+  if (from.size_ != size_) {
+    return absl::InvalidArgumentError(absl::StrCat("copying buffer ", from.name_, " into ", name_,
+                                                   ": ", from.size_, " bytes into ", size_));
+  }
+  if (size_ == 0) return absl::OkStatus();
+  return ToStatus(hipMemcpyAsync(data_, from.data_, static_cast<size_t>(size_),
+                                 hipMemcpyDeviceToDevice, stream.handle()),
+                  absl::StrCat("copying buffer ", from.name_, " into ", name_));
+}
+
 absl::Status Buffer::CopyToAsync(void* to, int64_t offset, int64_t bytes,
                                  const Stream& stream) const {
   if (absl::Status status = CheckRange("copying out of", offset, bytes); !status.ok())

@@ -67,6 +67,8 @@ class Buffer {
   // stay until it is done.
   absl::Status CopyFromAsync(const void* from, int64_t offset, int64_t bytes, const Stream& stream);
   absl::Status CopyToAsync(void* to, int64_t offset, int64_t bytes, const Stream& stream) const;
+  // Copies another buffer of the device, of the same size, behind the stream's earlier work.
+  absl::Status CopyFromAsync(const Buffer& from, const Stream& stream);
 
   void* data() const { return data_; }
   int64_t size() const { return size_; }  // bytes

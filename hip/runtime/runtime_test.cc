@@ -47,6 +47,9 @@ TEST(RuntimeTest, BuffersCopyAndFill) {
   ASSERT_TRUE(buffer.CopyToAsync(part.data(), 4, 8, stream).ok());
   ASSERT_TRUE(stream.Synchronize().ok());
   EXPECT_EQ(part, (std::array<int, 2>{7, 0x11111111}));
+  Buffer copy = *Buffer::Allocate(20, "copy");
+  ASSERT_TRUE(copy.CopyFromAsync(buffer, stream).ok());
+  EXPECT_EQ(*copy.Read<int>(), *buffer.Read<int>());
   Buffer moved = std::move(buffer);
   EXPECT_EQ(moved.size(), 20);
   EXPECT_EQ(buffer.data(), nullptr);  // NOLINT: what moving leaves is part of the contract
@@ -63,6 +66,8 @@ TEST(RuntimeTest, BuffersRefuseWhatDoesNotFit) {
   EXPECT_THAT(std::string(buffer.CopyFromAsync(bytes.data(), 8, 9, stream).message()),
               HasSubstr("bytes 8 to 17 of 16"));
   EXPECT_FALSE(buffer.CopyToAsync(bytes.data(), -1, 2, stream).ok());
+  EXPECT_THAT(std::string(buffer.CopyFromAsync(*Buffer::Allocate(8, "smaller"), stream).message()),
+              HasSubstr("copying buffer smaller into small: 8 bytes into 16"));
   EXPECT_FALSE(Buffer::Allocate(-1, "negative").ok());
   EXPECT_FALSE(Buffer::Allocate(INT64_MAX, "huge").ok());
   Buffer empty = *Buffer::Allocate(0, "empty");

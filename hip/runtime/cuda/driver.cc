@@ -61,6 +61,12 @@ const Driver* OpenDriver(const char* library, std::string& why) {
   find("cuModuleUnload", driver->ModuleUnload);
   find("cuModuleGetFunction", driver->ModuleGetFunction);
   find("cuLaunchKernel", driver->LaunchKernel);
+  find("cuStreamBeginCapture_v2", driver->StreamBeginCapture);
+  find("cuStreamEndCapture", driver->StreamEndCapture);
+  find("cuGraphInstantiateWithFlags", driver->GraphInstantiate);
+  find("cuGraphLaunch", driver->GraphLaunch);
+  find("cuGraphExecDestroy", driver->GraphExecDestroy);
+  find("cuGraphDestroy", driver->GraphDestroy);
   if (find.missing() != nullptr) {
     why = std::string(library) + " has no " + find.missing();
     delete driver;

@@ -59,6 +59,12 @@ struct Driver {
   Result (*LaunchKernel)(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                          unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                          hipStream_t stream, void** arguments, void** extra);
+  Result (*StreamBeginCapture)(hipStream_t stream, hipStreamCaptureMode mode);
+  Result (*StreamEndCapture)(hipStream_t stream, hipGraph_t* graph);
+  Result (*GraphInstantiate)(hipGraphExec_t* executable, hipGraph_t graph, uint64_t flags);
+  Result (*GraphLaunch)(hipGraphExec_t executable, hipStream_t stream);
+  Result (*GraphExecDestroy)(hipGraphExec_t executable);
+  Result (*GraphDestroy)(hipGraph_t graph);
 };
 
 // The driver, or null where `library` is not there or lacks a function; `why` then says which.

@@ -250,4 +250,23 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned int grid_x, un
               shared_bytes, stream, arguments, extra);
 }
 
+hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) {
+  return Call(&Driver::StreamBeginCapture, stream, mode);
+}
+hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t* graph) {
+  return Call(&Driver::StreamEndCapture, stream, graph);
+}
+// The driver has neither the node nor the log of a failure to give.
+hipError_t hipGraphInstantiate(hipGraphExec_t* executable, hipGraph_t graph, hipGraphNode_t*, char*,
+                               size_t) {
+  return Call(&Driver::GraphInstantiate, executable, graph, uint64_t{0});
+}
+hipError_t hipGraphLaunch(hipGraphExec_t executable, hipStream_t stream) {
+  return Call(&Driver::GraphLaunch, executable, stream);
+}
+hipError_t hipGraphExecDestroy(hipGraphExec_t executable) {
+  return Call(&Driver::GraphExecDestroy, executable);
+}
+hipError_t hipGraphDestroy(hipGraph_t graph) { return Call(&Driver::GraphDestroy, graph); }
+
 }  // extern "C"
