@@ -3,7 +3,7 @@
 
 // Quantizes rows on the device: x [rows, columns] of bf16 or float32 to elements of e4m3 (OCP or
 // FNUZ) or e2m1 and one E8M0 code for 32 of a row, by any quantizer, bit for bit as
-// reference::Quantize. Each chip makes each format, the foreign ones by integer arithmetic.
+// reference::Quantize. Each chip makes each format, the foreign ones by ordinary arithmetic.
 //
 //   absl::StatusOr<MxQuantize> quantize = MxQuantize::Load(device);
 //   absl::Status status = quantize->Launch(

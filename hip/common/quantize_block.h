@@ -18,10 +18,10 @@
 // With a constexpr Quantizer everything that depends on it folds away; one that came as a kernel's
 // argument costs scalar instructions. An element costs a multiplication, a clamp and half a
 // conversion where the chip converts to the format itself (FNUZ on gfx942, OCP and e2m1 on gfx950),
-// and some fifteen integer instructions where it does not.
+// and some ten more instructions where it does not.
 //
-// Float32 subnormals must be on, as they are in kernels unless somebody turns them off. The MODE
-// register's other bits do not matter.
+// Float32 subnormals must be on and rounding to nearest even, as they are in kernels unless
+// somebody changes that. The MODE register's other bits do not matter.
 
 #include <cstdint>
 
@@ -176,26 +176,25 @@ struct FormatTraits {
 #endif
 };
 
-// The bits of the element nearest to x, ties to even, by integer arithmetic alone. |x| is at most
+// The bits of the element nearest to x, ties to even, without the chip's conversion. |x| is at most
 // the format's largest value.
+//
+// Added to a power of two whose float32 spacing is the format's spacing about x, |x| is rounded as
+// the format rounds it, and stands in the sum's lowest bits as a number of those spacings.
 template <ElementFormat kFormat>
-__device__ inline uint32_t EncodeByIntegers(float x) {
+__device__ inline uint32_t EncodeBySum(float x) {
   using Traits = FormatTraits<kFormat>;
-  constexpr int kLowestField = 128 - Traits::kBias;  // of the format's smallest normal number
-  constexpr int kDropped = 23 - Traits::kMantissaBits;
+  constexpr uint32_t kLowestField = 128 - Traits::kBias;  // of the format's smallest normal number
+  constexpr uint32_t kDropped = 23 - Traits::kMantissaBits;
   const uint32_t bits = BitsOf(x);
-  const int above = static_cast<int>((bits >> 23) & 0xFF) - kLowestField;
-  // In units of the spacing: that of x's binade, or of the subnormals below the normal numbers.
-  // From 25 dropped bits on nothing is left, whatever the significand.
-  const int more = above < 0 ? -above : 0;
-  const int dropped = kDropped + more < 25 ? kDropped + more : 25;
-  const uint32_t significand = (bits & 0x7FFFFF) | 0x800000;
-  const uint32_t odd = (significand >> dropped) & 1;
-  const uint32_t units = (significand + (1u << (dropped - 1)) - 1 + odd) >> dropped;
-  // A carry out of the mantissa goes on into the exponent, as it should.
-  const uint32_t code =
-      units + (static_cast<uint32_t>(above > 0 ? above : 0) << Traits::kMantissaBits);
-  const uint32_t sign = (bits >> 31) << (Traits::kBits - 1);
+  // That of x's binade, or of the subnormals below the normal numbers.
+  const uint32_t exponent = bits & kInfinityBits;
+  const uint32_t binade = exponent > kLowestField << 23 ? exponent : kLowestField << 23;
+  const uint32_t power = binade + (kDropped << 23);
+  const uint32_t units = BitsOf(FloatOf(bits & 0x7FFFFFFF) + FloatOf(power)) - power;
+  // The units count the implicit bit, and a carry out of the mantissa goes on into the exponent.
+  const uint32_t code = units + ((binade - (kLowestField << 23)) >> kDropped);
+  const uint32_t sign = (bits >> (32 - Traits::kBits)) & (1u << (Traits::kBits - 1));
   return Traits::kFnuz && code == 0 ? 0 : code | sign;
 }
 
@@ -216,10 +215,9 @@ class BlockEncoder {
       result = Pair<true>(Pair<false>(0, x0, x1), x2, x3);
     } else {
       constexpr int kBits = Traits::kBits;
-      result = EncodeByIntegers<kFormat>(Scaled(x0)) |
-               EncodeByIntegers<kFormat>(Scaled(x1)) << kBits |
-               EncodeByIntegers<kFormat>(Scaled(x2)) << (2 * kBits) |
-               EncodeByIntegers<kFormat>(Scaled(x3)) << (3 * kBits);
+      result = EncodeBySum<kFormat>(Scaled(x0)) | EncodeBySum<kFormat>(Scaled(x1)) << kBits |
+               EncodeBySum<kFormat>(Scaled(x2)) << (2 * kBits) |
+               EncodeBySum<kFormat>(Scaled(x3)) << (3 * kBits);
     }
     return is_nan_ ? Traits::kNan * 0x01010101u : result;
   }
