@@ -48,6 +48,20 @@ Tensor<Bf16, 2> ActivateRows(const Swiglu& swiglu, const Tensor<float, 2>& gate_
   return y;
 }
 
+std::int64_t AllExperts(const ExpertTensors& experts, const Routing& routing) {
+  return routing.all_experts == 0 ? experts.w13.dimension(0) : routing.all_experts;
+}
+
+// Adds the expert's bias to every row of sums.
+void AddExpertBias(const Tensor<Bf16, 2>* bias, std::int64_t expert, Tensor<float, 2>* sums) {
+  if (bias == nullptr) return;
+  for (std::int64_t row = 0; row < sums->dimension(0); ++row) {
+    for (std::int64_t i = 0; i < sums->dimension(1); ++i) {
+      (*sums)(row, i) += (*bias)(expert, i).ToFloat();
+    }
+  }
+}
+
 absl::Status CheckTokens(const Tensor<Bf16, 2>& x, const ExpertTensors& experts,
                          const Routing& routing, const Tensor<Bf16, 2>* shared) {
   const std::int64_t tokens = x.dimension(0);
@@ -60,6 +74,12 @@ absl::Status CheckTokens(const Tensor<Bf16, 2>& x, const ExpertTensors& experts,
                            "as routing.experts"));
   if (shared != nullptr) {
     status.Update(CheckShape("shared", ShapeText(*shared), {tokens, k}, "as x"));
+  }
+  const std::int64_t count = experts.w13.dimension(0);
+  if (routing.first_expert < 0 || routing.first_expert + count > AllExperts(experts, routing)) {
+    status.Update(absl::InvalidArgumentError(
+        absl::StrCat("experts ", routing.first_expert, " to ", routing.first_expert + count - 1,
+                     " are not among ", AllExperts(experts, routing))));
   }
   return status;
 }
@@ -82,6 +102,14 @@ absl::Status CheckExpertTensors(const ExpertTensors& experts) {
                            "for w13 " + ShapeText(experts.w13)));
   status.Update(CheckShape("w2_codes", ShapeText(experts.w2_codes), {e, k, inter / kBlockSize},
                            "for w13 " + ShapeText(experts.w13)));
+  if (experts.w13_bias != nullptr) {
+    status.Update(CheckShape("w13_bias", ShapeText(*experts.w13_bias), {e, rows},
+                             "for w13 " + ShapeText(experts.w13)));
+  }
+  if (experts.w2_bias != nullptr) {
+    status.Update(CheckShape("w2_bias", ShapeText(*experts.w2_bias), {e, k},
+                             "for w13 " + ShapeText(experts.w13)));
+  }
   return status;
 }
 
@@ -100,13 +128,11 @@ absl::StatusOr<MoeOutput> RoutedMoe(const Tensor<Bf16, 2>& x, const ExpertTensor
   Tensor<bool, 2> exists(tokens, top_k);
   for (std::int64_t token = 0; token < tokens; ++token) {
     for (std::int64_t slot = 0; slot < top_k; ++slot) {
-      const std::int64_t expert = routing.experts(token, slot);
+      const std::int64_t of_all = routing.experts(token, slot);
+      const std::int64_t expert = of_all - routing.first_expert;
       exists(token, slot) = expert >= 0 && expert < count;
-      if (exists(token, slot)) {
-        picks[static_cast<std::size_t>(expert)].push_back({token, slot});
-      } else {
-        ++result.skipped;
-      }
+      if (exists(token, slot)) picks[static_cast<std::size_t>(expert)].push_back({token, slot});
+      if (of_all < 0 || of_all >= AllExperts(experts, routing)) ++result.skipped;
     }
   }
 
@@ -121,9 +147,11 @@ absl::StatusOr<MoeOutput> RoutedMoe(const Tensor<Bf16, 2>& x, const ExpertTensor
     absl::StatusOr<Tensor<float, 2>> gate_up =
         stages.up_gate(Gather(x, its_picks), {ElementFormat::kE2m1, w13, w13_codes});
     if (!gate_up.ok()) return gate_up.status();
+    AddExpertBias(experts.w13_bias, expert, &*gate_up);
     absl::StatusOr<Tensor<float, 2>> down =
         stages.down(ActivateRows(stages.swiglu, *gate_up), {ElementFormat::kE2m1, w2, w2_codes});
     if (!down.ok()) return down.status();
+    AddExpertBias(experts.w2_bias, expert, &*down);
     for (std::size_t i = 0; i < its_picks.size(); ++i) {
       const auto [token, slot] = its_picks[i];
       const float weight = routing.weights(token, slot);

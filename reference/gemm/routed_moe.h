@@ -22,6 +22,9 @@ struct ExpertTensors {
   const Tensor<std::uint8_t, 3>& w13_codes;  // [E, 2 inter, K / 32]
   const Tensor<std::uint8_t, 3>& w2;         // [E, K, inter / 2]
   const Tensor<std::uint8_t, 3>& w2_codes;   // [E, K, inter / 32]
+  // gpt-oss's, or null. Rows of w13 and of w2 have one number each for an expert.
+  const Tensor<Bf16, 2>* w13_bias = nullptr;  // [E, 2 inter]: gate rows, then up rows
+  const Tensor<Bf16, 2>* w2_bias = nullptr;   // [E, K]
 };
 
 // OK, or InvalidArgument naming the tensor: shapes that do not belong together, K or inter not a
@@ -32,6 +35,10 @@ absl::Status CheckExpertTensors(const ExpertTensors& experts);
 struct Routing {
   const Tensor<std::int32_t, 2>& experts;
   const Tensor<float, 2>& weights;
+  // By expert parallelism a rank's tensors hold E of the layer's `all_experts`, of which theirs is
+  // the run from `first_expert` on. 0: the layer has no others.
+  std::int64_t first_expert = 0;
+  std::int64_t all_experts = 0;
 };
 
 // The two GEMMs: float32 [picks, rows of w] of bf16 [picks, K] and a matrix of e2m1.
@@ -45,7 +52,8 @@ struct MoeStages {
 
 struct MoeOutput {
   Tensor<Bf16, 2> out;  // [tokens, K]
-  // Picks of an expert that does not exist (below 0 or from E on): they add nothing.
+  // Picks of an expert that the layer does not have (below 0 or from all_experts on). They add
+  // nothing, and neither do picks of experts that are elsewhere, which are not counted.
   std::int64_t skipped = 0;
 };
 
@@ -53,8 +61,11 @@ struct MoeOutput {
 //   y = Activate(swiglu, gate, up), gate and up rows i and inter + i of up_gate(x[t], w13[e])
 //   c_j = bf16(fl(down(y, w2[e]) * weight[t, j]))
 //   s = 0; s = bf16(s + c_j) for j = 0, 1, ...; out[t] = bf16(s + shared[t])   (without shared: s)
+// A bias is added to each sum of up_gate and down, and that rounded to float32, before anything
+// else. (Of ranks that share inter, one alone has the bias of w2.)
 // x is [tokens, K], shared [tokens, K] or null. A weight of 0 still multiplies: 0 * NaN is NaN.
-// InvalidArgument for shapes that do not match.
+// InvalidArgument for shapes that do not match, or for a run of experts that the layer does not
+// have.
 absl::StatusOr<MoeOutput> RoutedMoe(const Tensor<Bf16, 2>& x, const ExpertTensors& experts,
                                     const Routing& routing, const Tensor<Bf16, 2>* shared,
                                     const MoeStages& stages);

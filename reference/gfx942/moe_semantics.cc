@@ -110,17 +110,23 @@ absl::StatusOr<Tensor<float, 2>> DownGemv(const MxMatrix& x, const MxMatrix& w) 
 }
 
 absl::StatusOr<MoeOutput> RoutedExperts(const Tensor<Bf16, 2>& x, const ExpertTensors& experts,
-                                        const Routing& routing, const Tensor<Bf16, 2>* shared) {
+                                        const Routing& routing, const Tensor<Bf16, 2>* shared,
+                                        const Swiglu& swiglu) {
   const MoeStages stages = {
       [](const Tensor<Bf16, 2>& rows, const MxMatrix& w13) {
         return QuantizedStage(
             rows, w13, [](const MxMatrix& q, const MxMatrix& w) { return UpGateGemv(q, w); });
       },
-      kDeepSeekSwiglu,
+      swiglu,
       [](const Tensor<Bf16, 2>& rows, const MxMatrix& w2) {
         return QuantizedStage(rows, w2, DownGemv);
       }};
   return RoutedMoe(x, experts, routing, shared, stages);
+}
+
+absl::StatusOr<MoeOutput> RoutedExperts(const Tensor<Bf16, 2>& x, const ExpertTensors& experts,
+                                        const Routing& routing, const Tensor<Bf16, 2>* shared) {
+  return RoutedExperts(x, experts, routing, shared, kDeepSeekSwiglu);
 }
 
 absl::StatusOr<Tensor<Bf16, 2>> ActivateSharedRows(const Tensor<Bf16, 2>& gate_up,

@@ -16,9 +16,9 @@
 // Up/gate: K in `slices` contiguous runs of blocks, each ascending in one accumulator; then (s0 +
 // s1), of four slices (s0 + s1) + (s2 + s3). Down: all blocks ascending in one accumulator.
 //
-// Whole: routed_moe.h with kDeepSeekSwiglu; x and the activated rows are quantized with
-// RoutedActivationOptions. The activation is where kernels may differ, within ActivationRange;
-// before it and after it they equal this bit for bit.
+// Whole: routed_moe.h; x and the activated rows are quantized with RoutedActivationOptions. The
+// activation is where kernels may differ, within ActivationRange; before it and after it they equal
+// this bit for bit.
 //
 // Exact counterpart of each GEMV: ExactLinear(quantized x, e2m1 w).
 //
@@ -56,6 +56,10 @@ absl::StatusOr<Tensor<float, 2>> UpGateGemv(const MxMatrix& x, const MxMatrix& w
 absl::StatusOr<Tensor<float, 2>> DownGemv(const MxMatrix& x, const MxMatrix& w);
 
 // The routed experts' sum, and shared [tokens, K] if there is one.
+absl::StatusOr<MoeOutput> RoutedExperts(const Tensor<Bf16, 2>& x, const ExpertTensors& experts,
+                                        const Routing& routing, const Tensor<Bf16, 2>* shared,
+                                        const Swiglu& swiglu);
+// With kDeepSeekSwiglu.
 absl::StatusOr<MoeOutput> RoutedExperts(const Tensor<Bf16, 2>& x, const ExpertTensors& experts,
                                         const Routing& routing, const Tensor<Bf16, 2>* shared);
 

@@ -197,6 +197,71 @@ TEST(MoeSemantics, RoutedExpertsAddPicksInTheirOrder) {
   }
 }
 
+// gpt-oss: each sum has its row's bias before anything else happens to it.
+TEST(MoeSemantics, BiasesAreAddedToSums) {
+  std::mt19937 random(77);
+  constexpr std::int64_t kK = 256, kInter = 64, kTokens = 3;
+  const Experts experts(2, kK, kInter, &random);
+  const Tensor<Bf16, 2> x = RandomBf16(kTokens, kK, 2, &random);
+  const Tensor<Bf16, 2> w13_bias = RandomBf16(2, 2 * kInter, 2, &random);
+  const Tensor<Bf16, 2> w2_bias = RandomBf16(2, kK, 2, &random);
+  Tensor<std::int32_t, 2> ids(kTokens, 1);
+  ids.setValues({{1}, {0}, {1}});
+  Tensor<float, 2> weights(kTokens, 1);
+  weights.setValues({{0.5f}, {0.3f}, {0.7f}});
+  ExpertTensors view = experts.view();
+  view.w13_bias = &w13_bias;
+  view.w2_bias = &w2_bias;
+  const auto output = RoutedExperts(x, view, {ids, weights}, nullptr, kGptOssSwiglu);
+  ASSERT_TRUE(output.ok()) << output.status();
+  Tensor<Bf16, 2> expected(kTokens, kK);
+  for (std::int64_t t = 0; t < kTokens; ++t) {
+    const std::int32_t e = ids(t, 0);
+    Tensor<Bf16, 2> row(1, kK);
+    for (std::int64_t k = 0; k < kK; ++k) row(0, k) = x(t, k);
+    const Mx q = OwnedMx(ElementFormat::kE4m3Fnuz, *Quantize(row, RoutedActivationOptions()));
+    const Tensor<float, 2> gu = *UpGateGemv(q.view(), experts.W13(e).view());
+    Tensor<Bf16, 2> y(1, kInter);
+    for (std::int64_t i = 0; i < kInter; ++i) {
+      y(0, i) = Activate(kGptOssSwiglu, gu(0, i) + w13_bias(e, i).ToFloat(),
+                         gu(0, kInter + i) + w13_bias(e, kInter + i).ToFloat());
+    }
+    const Mx mid = OwnedMx(ElementFormat::kE4m3Fnuz, *Quantize(y, RoutedActivationOptions()));
+    const Tensor<float, 2> down = *DownGemv(mid.view(), experts.W2(e).view());
+    for (std::int64_t h = 0; h < kK; ++h) {
+      expected(t, h) = RoundToBf16((down(0, h) + w2_bias(e, h).ToFloat()) * weights(t, 0));
+    }
+  }
+  EXPECT_TRUE(SameNumbers(expected, output->out));
+  const Tensor<Bf16, 2> narrow = RandomBf16(2, kInter, 2, &random);
+  view.w13_bias = &narrow;
+  EXPECT_TRUE(Refused(RoutedExperts(x, view, {ids, weights}, nullptr).status(),
+                      "w13_bias is [2, 64], expected [2, 128]"));
+}
+
+// By expert parallelism: the ranks' sums are those of picks that are theirs, and an expert is
+// missing only where the layer has none.
+TEST(MoeSemantics, RanksHoldRunsOfExperts) {
+  std::mt19937 random(78);
+  constexpr std::int64_t kK = 256, kInter = 64, kTokens = 3;
+  const Experts experts(2, kK, kInter, &random);
+  const Tensor<Bf16, 2> x = RandomBf16(kTokens, kK, 2, &random);
+  Tensor<std::int32_t, 2> of_all(kTokens, 3), of_rank(kTokens, 3);
+  // The rank has experts 3 and 4 of 6; -1 and 6 are none.
+  of_all.setValues({{3, 0, 4}, {5, 2, -1}, {6, 4, 3}});
+  of_rank.setValues({{0, -1, 1}, {-1, -1, -1}, {-1, 1, 0}});
+  Tensor<float, 2> weights(kTokens, 3);
+  weights.setValues({{0.5f, 0.3f, 0.7f}, {1.0f, 0.2f, 0.1f}, {0.3f, 0.3f, 0.9f}});
+  const auto rank = RoutedExperts(x, experts.view(), {of_all, weights, 3, 6}, nullptr);
+  ASSERT_TRUE(rank.ok()) << rank.status();
+  EXPECT_EQ(rank->skipped, 2);
+  const auto expected = RoutedExperts(x, experts.view(), {of_rank, weights}, nullptr);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  EXPECT_TRUE(SameNumbers(expected->out, rank->out));
+  EXPECT_TRUE(Refused(RoutedExperts(x, experts.view(), {of_all, weights, 5, 6}, nullptr).status(),
+                      "experts 5 to 6 are not among 6"));
+}
+
 TEST(MoeSemantics, SharedExpertIsTwoDenseGemvs) {
   std::mt19937 random(75);
   const auto fnuz = [&random](std::int64_t n, std::int64_t k) {
