@@ -18,7 +18,7 @@ inline constexpr uint32_t kMoeGroupColumns = 32;  // intermediate columns of an 
 
 // The picks of one expert: places first .. first + count of the order.
 struct PickGroup {
-  uint32_t expert;
+  uint32_t expert;  // counted from the first that is here
   uint32_t first;
   uint32_t count;
   uint32_t unused;
@@ -37,6 +37,7 @@ struct MoeUpGateArguments {
   const int32_t* experts;    // [tokens, top_k]
   const uint8_t* w13;        // [experts][2 Ip / 16 tiles][Kp / 128 steps][1024]
   const uint8_t* w13_codes;  // [experts][2 Ip / 16 tiles][Kp / 256 rounds][row:16][block:8]
+  const uint16_t* bias;      // bf16 [experts][column][gate, up], bias_stride apart, or null
   uint8_t* grouping;
   uint32_t* status;    // or null
   uint8_t* mid;        // [picks][steps of Ip][128]
@@ -46,10 +47,14 @@ struct MoeUpGateArguments {
   uint32_t picks;
   uint32_t top_k;
   uint32_t expert_count;
+  uint32_t first_expert;
+  uint32_t layer_experts;
   uint32_t most_groups;
   uint32_t hidden;
   uint32_t padded_hidden;
+  uint32_t inter;
   uint32_t padded_inter;
+  uint64_t bias_stride;
   Swiglu swiglu;
 };
 
@@ -61,6 +66,7 @@ struct MoeDownArguments {
   const float* weights;    // [tokens, top_k]
   const uint8_t* w2;  // [experts][hidden / 16 tiles][Ip / 128 steps][1024], of a last half step 512
   const uint8_t* w2_codes;  // [experts][hidden][Ip / 32]
+  const uint16_t* bias;     // bf16 [experts][hidden], bias_stride apart, or null
   const uint16_t* shared;   // bf16 [tokens, hidden] or null
   uint16_t* out;            // bf16 [tokens, hidden]
   uint16_t* contributions;  // the workspace: bf16 [picks, hidden]
@@ -68,9 +74,11 @@ struct MoeDownArguments {
   uint32_t picks;
   uint32_t top_k;
   uint32_t expert_count;
+  uint32_t first_expert;
   uint32_t most_groups;
   uint32_t hidden;
   uint32_t padded_inter;
+  uint64_t bias_stride;
 };
 
 }  // namespace lanewise::hip::gfx942

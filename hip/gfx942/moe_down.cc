@@ -1,11 +1,10 @@
 #include "hip/gfx942/moe_down.h"
 
-#include <string_view>
 #include <utility>
 
-#include "hip/common/alignment.h"
 #include "hip/gfx942/moe_arguments.h"
 #include "hip/gfx942/moe_down_kernels.h"
+#include "hip/gfx942/moe_launch.h"
 
 namespace lanewise::hip::gfx942 {
 namespace {
@@ -23,6 +22,7 @@ MoeDownArguments Arguments(const MoeProblem& p, const MoeDown::Operands& operand
   a.weights = static_cast<const float*>(operands.weights);
   a.w2 = static_cast<const uint8_t*>(operands.w2);
   a.w2_codes = static_cast<const uint8_t*>(operands.w2_codes);
+  a.bias = static_cast<const uint16_t*>(operands.w2_bias);
   a.shared = static_cast<const uint16_t*>(operands.shared);
   a.out = static_cast<uint16_t*>(operands.out);
   a.contributions = static_cast<uint16_t*>(operands.workspace);
@@ -30,20 +30,25 @@ MoeDownArguments Arguments(const MoeProblem& p, const MoeDown::Operands& operand
   a.picks = static_cast<uint32_t>(p.picks());
   a.top_k = static_cast<uint32_t>(p.top_k);
   a.expert_count = static_cast<uint32_t>(p.experts);
+  a.first_expert = static_cast<uint32_t>(p.first_expert);
   a.most_groups = static_cast<uint32_t>(MostGroups(p));
   a.hidden = static_cast<uint32_t>(p.hidden);
   a.padded_inter = static_cast<uint32_t>(p.padded_inter());
+  a.bias_stride = static_cast<uint64_t>(p.w2_bias_stride == 0 ? p.hidden : p.w2_bias_stride);
   return a;
 }
 
 }  // namespace
 
-absl::Status MoeDown::CheckOperands(const Operands& operands) {
-  const struct {
-    std::string_view name;
-    const void* pointer;
-    int64_t alignment;
-  } checks[] = {
+absl::StatusOr<MoeDown> MoeDown::Load(const Device& device) {
+  absl::StatusOr<MoeKernels> kernels =
+      MoeKernels::Load(MoeDownKernelsCodeObjects(), device, "MoeDown", "MoeSum");
+  if (!kernels.ok()) return kernels.status();
+  return MoeDown(*std::move(kernels));
+}
+
+absl::Status MoeDown::Check(const MoeProblem& problem, const Operands& operands) {
+  const MoePointer pointers[] = {
       {"moe_down: grouping", operands.grouping, 16},
       {"moe_down: mid", operands.mid, kAlignment},
       {"moe_down: mid_codes", operands.mid_codes, 4},
@@ -53,23 +58,10 @@ absl::Status MoeDown::CheckOperands(const Operands& operands) {
       {"moe_down: w2_codes", operands.w2_codes, 4},
       {"moe_down: out", operands.out, 16},
       {"moe_down: workspace", operands.workspace, kAlignment},
+      {"moe_down: shared", operands.shared, 16, /*may_be_null=*/true},
+      {"moe_down: w2_bias", operands.w2_bias, 8, /*may_be_null=*/true},
   };
-  for (const auto& check : checks) {
-    absl::Status status = CheckAligned(check.name, check.pointer, check.alignment);
-    if (!status.ok()) return status;
-  }
-  if (operands.shared == nullptr) return absl::OkStatus();
-  return CheckAligned("moe_down: shared", operands.shared, 16);
-}
-
-absl::StatusOr<MoeDown> MoeDown::Load(const Device& device) {
-  absl::StatusOr<Module> module = Module::Load(MoeDownKernelsCodeObjects(), device);
-  if (!module.ok()) return module.status();
-  absl::StatusOr<Kernel> down = module->Find("MoeDown");
-  if (!down.ok()) return down.status();
-  absl::StatusOr<Kernel> sum = module->Find("MoeSum");
-  if (!sum.ok()) return sum.status();
-  return MoeDown(*std::move(module), *std::move(down), *std::move(sum));
+  return CheckMoeCall(problem, pointers);
 }
 
 absl::StatusOr<LaunchCost> MoeDown::Cost(const MoeProblem& problem) {
@@ -89,21 +81,20 @@ absl::StatusOr<LaunchCost> MoeDown::Cost(const MoeProblem& problem) {
 
 absl::Status MoeDown::Launch(const MoeProblem& problem, const Operands& operands,
                              const Stream& stream) const {
-  if (absl::Status status = CheckMoeProblem(problem); !status.ok()) return status;
+  if (absl::Status status = Check(problem, operands); !status.ok()) return status;
   if (problem.tokens == 0) return absl::OkStatus();
-  if (absl::Status status = CheckOperands(operands); !status.ok()) return status;
   if (problem.check_experts) {
     absl::Status status = CheckExperts(problem, operands.experts, stream);
     if (!status.ok()) return status;
   }
   const MoeDownArguments a = Arguments(problem, operands);
   const uint32_t tiles = a.hidden / kMoeTileRows;
-  absl::Status status = down_.Launch(
+  absl::Status status = kernels_.first.Launch(
       {.grid = {(tiles + kTilesPerGroup - 1) / kTilesPerGroup, a.most_groups}, .block = {kItems}},
       stream, a);
   if (!status.ok()) return status;
-  return sum_.Launch({.grid = {(a.hidden / 8 + kItems - 1) / kItems, a.tokens}, .block = {kItems}},
-                     stream, a);
+  return kernels_.second.Launch(
+      {.grid = {(a.hidden / 8 + kItems - 1) / kItems, a.tokens}, .block = {kItems}}, stream, a);
 }
 
 }  // namespace lanewise::hip::gfx942

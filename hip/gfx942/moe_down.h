@@ -5,11 +5,12 @@
 // added up token by token.
 //
 //   c[pick][h] = bf16((mid[pick] by row h of w2[expert]) * weights[pick])
+//   or bf16((mid[pick] by row h of w2[expert] + w2_bias[expert][h]) * weights[pick])
 //   s = 0; s = bf16(s + c[pick]) for the token's picks in their order; out = bf16(s + shared), or s
 //
 // Arithmetic: reference/gfx942/moe_semantics.h, bit for bit: DownGemv, all blocks of 32 ascending
-// in one sum; and routed_moe.h's sum. Picks of no expert are left out. A weight of 0 still
-// multiplies.
+// in one sum; and routed_moe.h's sum. Picks of no expert that is here are left out. A weight of 0
+// still multiplies.
 //  1. MoeDown: a wave takes 16 hidden rows of an expert by up to 16 of its picks. Weights are read
 //     once for those, in wave loads of 1 KiB without a gap, of a last half step 512 bytes.
 //  2. MoeSum adds up.
@@ -22,10 +23,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "hip/gfx942/moe_launch.h"
 #include "hip/gfx942/moe_problem.h"
 #include "hip/runtime/device.h"
 #include "hip/runtime/launch_cost.h"
-#include "hip/runtime/module.h"
 #include "hip/runtime/stream.h"
 
 namespace lanewise::hip::gfx942 {
@@ -44,6 +45,9 @@ class MoeDown {
     const void* shared;     // bf16 [tokens, hidden], 16-byte aligned, or null
     void* out;              // bf16 [tokens, hidden], 16-byte aligned; may be `shared`
     void* workspace;        // 128-byte aligned
+    // gpt-oss's, or null: bf16 [experts, hidden], as the checkpoint has down_proj_bias; 8-byte
+    // aligned, rows w2_bias_stride apart. Of ranks that share inter, one alone may add it.
+    const void* w2_bias = nullptr;
   };
 
   // NotFound for another chip than gfx942.
@@ -53,20 +57,17 @@ class MoeDown {
   // Launches: 2.
   static absl::StatusOr<LaunchCost> Cost(const MoeProblem& problem);
 
-  // OK, or InvalidArgument naming the pointer that is null or not aligned; Launch asks it too.
-  static absl::Status CheckOperands(const Operands& operands);
+  // OK, or InvalidArgument naming what does not fit; Launch asks it too.
+  static absl::Status Check(const MoeProblem& problem, const Operands& operands);
 
   // As MoeUpGate's.
   absl::Status Launch(const MoeProblem& problem, const Operands& operands,
                       const Stream& stream) const;
 
  private:
-  MoeDown(Module module, Kernel down, Kernel sum)
-      : module_(std::move(module)), down_(std::move(down)), sum_(std::move(sum)) {}
+  explicit MoeDown(MoeKernels kernels) : kernels_(std::move(kernels)) {}
 
-  Module module_;
-  Kernel down_;
-  Kernel sum_;
+  MoeKernels kernels_;
 };
 
 }  // namespace lanewise::hip::gfx942

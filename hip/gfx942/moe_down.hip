@@ -123,12 +123,17 @@ __device__ void MoeDown(const MoeDownArguments& a) {
   done:
     if (lane % 16 < picks) {
       const float weight = a.weights[pick];
+      const uint32_t row = kMoeTileRows * tile + 4 * (lane / 16);
+      if (a.bias != nullptr) {
+        const Uint2 bias =
+            *reinterpret_cast<const Uint2*>(a.bias + group.expert * a.bias_stride + row);
+        acc += Float4{LowBf16(bias.x), HighBf16(bias.x), LowBf16(bias.y), HighBf16(bias.y)};
+      }
       uint32_t bf16[4];
 #pragma unroll
       for (uint32_t q = 0; q < 4; ++q) bf16[q] = Bf16Of(acc[q] * weight);
-      *reinterpret_cast<Uint2*>(a.contributions + uint64_t{pick} * a.hidden + kMoeTileRows * tile +
-                                4 * (lane / 16)) = {bf16[0] | bf16[1] << 16,
-                                                    bf16[2] | bf16[3] << 16};
+      *reinterpret_cast<Uint2*>(a.contributions + uint64_t{pick} * a.hidden + row) = {
+          bf16[0] | bf16[1] << 16, bf16[2] | bf16[3] << 16};
     }
   }
 }
@@ -148,8 +153,8 @@ __device__ void MoeSum(const MoeDownArguments& a) {
 #pragma unroll 1
   for (uint32_t slot = 0; slot < a.top_k; ++slot) {
     const uint32_t pick = token * a.top_k + slot;
-    // A pick of no expert has no contribution.
-    if (static_cast<uint32_t>(a.experts[pick]) >= a.expert_count) continue;
+    // A pick of no expert that is here has no contribution.
+    if (static_cast<uint32_t>(a.experts[pick]) - a.first_expert >= a.expert_count) continue;
     add(a.contributions + uint64_t{pick} * a.hidden);
   }
   if (a.shared != nullptr) add(a.shared + uint64_t{token} * a.hidden);

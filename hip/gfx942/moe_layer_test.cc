@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "reference/gemm/routed_moe.h"
 #include "reference/gemm/test_matrices.h"
+#include "reference/gfx942/dense_gemv.h"
 #include "reference/gfx942/moe_semantics.h"
 #include "reference/quantize/mx.h"
 
@@ -30,10 +31,14 @@ using testing::HasSubstr;
 // Sizes that the preparation has to pad: 512 by 128 in memory.
 constexpr int64_t kExperts = 5, kHidden = 416, kInter = 96, kTokens = 3, kTopK = 4;
 constexpr char kPrefix[] = "layers.1.ffn.experts";
+constexpr int64_t kSharedInter = 160;
+constexpr char kSharedPrefix[] = "layers.1.ffn.shared_experts";
 
-// Plain experts, padded with zeros as the reference computes with them.
+// Plain experts, padded with zeros as the reference computes with them, and the shared one, in
+// FNUZ.
 struct Plain {
   Tensor<uint8_t, 3> w13, w13_codes, w2, w2_codes;
+  Mx gate_up, down;
 };
 
 std::span<const uint8_t> Bytes(const Tensor<uint8_t, 2>& tensor) {
@@ -76,6 +81,28 @@ void WriteCheckpoint(const std::string& path, Plain* plain) {
       matrices.push_back(w);
     }
   }
+  Mx gate_up = {reference::ElementFormat::kE4m3Fn, Tensor<uint8_t, 2>(2 * kSharedInter, kHidden),
+                Tensor<uint8_t, 2>(2 * kSharedInter / 32, kHidden / 32)};
+  for (const char* name : {"w1", "w2", "w3"}) {
+    const bool down = name == std::string("w2");
+    const int64_t rows = down ? kHidden : kSharedInter, k = down ? kSharedInter : kHidden;
+    const Mx w = reference::RandomMx(reference::ElementFormat::kE4m3Fn, rows, k, rows / 32, 112,
+                                     118, &random);
+    if (down) {
+      plain->down =
+          reference::OwnedMx(reference::ElementFormat::kE4m3Fnuz, *judge::FnuzWeight(w.view()));
+    } else {
+      const int64_t first = name == std::string("w3") ? kSharedInter : 0;
+      std::copy_n(w.elements.data(), w.elements.size(), &gate_up.elements(first, 0));
+      std::copy_n(w.codes.data(), w.codes.size(), &gate_up.codes(first / 32, 0));
+    }
+    const std::string full = absl::StrCat(kSharedPrefix, ".", name);
+    specs.push_back({full + ".weight", DType::kF8E4m3, {rows, k}});
+    specs.push_back({full + ".scale", DType::kF8E8m0, {rows / 32, k / 32}});
+    matrices.push_back(w);
+  }
+  plain->gate_up =
+      reference::OwnedMx(reference::ElementFormat::kE4m3Fnuz, *judge::FnuzWeight(gate_up.view()));
   auto writer = SafetensorsWriter::Create(path, specs, {});
   ASSERT_TRUE(writer.ok()) << writer.status();
   for (size_t i = 0; i < matrices.size(); ++i) {
@@ -136,7 +163,7 @@ TEST(MoeLayer, ReadsWhatPrepareWrites) {
     pick_weights.data()[i] = static_cast<float>(1 + i) / 16.0f;
   }
 
-  const MoeProblem problem = weights->Problem(kTokens, kTopK, kDeepSeekSwiglu);
+  MoeLayer::Problem problem = {weights->Problem(kTokens, kTopK, kDeepSeekSwiglu)};
   const auto cost = MoeLayer::Cost(problem);
   ASSERT_TRUE(cost.ok()) << cost.status();
   const Buffer x_buffer = Upload(x, "x");
@@ -159,7 +186,7 @@ TEST(MoeLayer, ReadsWhatPrepareWrites) {
   // On a stream that is the engine's.
   const Stream engine = *Stream::Create();
   const Stream stream = Stream::Borrow(engine.handle());
-  const absl::Status launched = layer->Launch(problem, weights->pointers(), operands, stream);
+  const absl::Status launched = layer->Launch(problem, {weights->pointers()}, operands, stream);
   ASSERT_TRUE(launched.ok()) << launched;
   ASSERT_TRUE(engine.Synchronize().ok());
   EXPECT_EQ((*status_word.Read<uint32_t>())[0], 1u);  // expert 7
@@ -177,11 +204,58 @@ TEST(MoeLayer, ReadsWhatPrepareWrites) {
     }
   }
 
+  // The shared expert computed with the layer.
+  const auto shared_weights = SharedWeights::Upload(*file, SharedExpertNames(kSharedPrefix));
+  ASSERT_TRUE(shared_weights.ok()) << shared_weights.status();
+  EXPECT_EQ(shared_weights->hidden(), kHidden);
+  EXPECT_EQ(shared_weights->inter(), kSharedInter);
+  MoeLayer::Problem both = problem;
+  both.shared = shared_weights->Problem(kTokens, kDeepSeekSwiglu);
+  const MoeLayer::Weights both_weights = {weights->pointers(), shared_weights->pointers()};
+  EXPECT_THAT(std::string(layer->Launch(both, both_weights, operands, stream).message()),
+              HasSubstr("shared is given"));
+  const auto both_cost = MoeLayer::Cost(both);
+  ASSERT_TRUE(both_cost.ok()) << both_cost.status();
+  EXPECT_EQ(both_cost->launches, 8);
+  const Buffer both_workspace =
+      *Buffer::Of(std::span<const uint8_t>(
+                      std::vector<uint8_t>(static_cast<size_t>(both_cost->workspace_bytes), 0xa5)),
+                  "workspace of both");
+  MoeLayer::Operands both_operands = operands;
+  both_operands.shared = nullptr;
+  both_operands.workspace = both_workspace.data();
+  const absl::Status both_launched = layer->Launch(both, both_weights, both_operands, stream);
+  ASSERT_TRUE(both_launched.ok()) << both_launched;
+  ASSERT_TRUE(engine.Synchronize().ok());
+  const auto expected_shared = judge::SharedExpert(x, plain.gate_up.view(), plain.down.view());
+  ASSERT_TRUE(expected_shared.ok()) << expected_shared.status();
+  const Tensor<Bf16, 2> padded_expected = Padded(*expected_shared);
+  const auto expected_both =
+      judge::RoutedExperts(padded_x, {plain.w13, plain.w13_codes, plain.w2, plain.w2_codes},
+                           {picks, pick_weights}, &padded_expected);
+  ASSERT_TRUE(expected_both.ok()) << expected_both.status();
+  const std::vector<Bf16> both_values = *out.Read<Bf16>();
+  for (int64_t t = 0; t < kTokens; ++t) {
+    for (int64_t h = 0; h < kHidden; ++h) {
+      ASSERT_EQ(both_values[static_cast<size_t>(t * kHidden + h)].bits(),
+                expected_both->out(t, h).bits())
+          << "token " << t << ", column " << h;
+    }
+  }
+  both.shared->tokens = kTokens + 1;
+  EXPECT_THAT(std::string(MoeLayer::Cost(both).status().message()),
+              HasSubstr("the shared expert is of 4 tokens by 416 columns"));
+  SharedTensorNames swapped = SharedExpertNames(kSharedPrefix);
+  std::swap(swapped.up, swapped.down);
+  EXPECT_THAT(std::string(SharedWeights::Upload(*file, swapped).status().message()),
+              HasSubstr("w2.weight is [416, 160], expected [160, 416]"));
+
   // Checked before, an expert that does not exist is refused.
-  MoeProblem checked = problem;
-  checked.check_experts = true;
-  EXPECT_THAT(std::string(layer->Launch(checked, weights->pointers(), operands, stream).message()),
-              HasSubstr("experts[2, 1] is 7, expected 0 to 4"));
+  MoeLayer::Problem checked = problem;
+  checked.routed.check_experts = true;
+  EXPECT_THAT(
+      std::string(layer->Launch(checked, {weights->pointers()}, operands, stream).message()),
+      HasSubstr("experts[2, 1] is 7, expected 0 to 4"));
 
   // Tensors in another layout, or not there, are refused by name.
   MoeTensorNames wrong = ExpertNames(kPrefix);

@@ -1,13 +1,11 @@
 #include "hip/gfx942/moe_problem.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <vector>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "hip/gfx942/moe_arguments.h"
-#include "hip/hip_api.h"
 
 namespace lanewise::hip::gfx942 {
 namespace {
@@ -44,6 +42,14 @@ absl::Status CheckMoeProblem(const MoeProblem& p) {
   if (p.tokens < 0 || p.tokens > kMostTokens) return Refuse("tokens", p.tokens, "0 to 65535");
   if (p.top_k < 1 || p.top_k > kMostTopK) return Refuse("top_k", p.top_k, "1 to 16");
   if (p.experts < 1 || p.experts > kMostExperts) return Refuse("experts", p.experts, "1 to 65535");
+  if (p.all_experts != 0 && (p.all_experts < p.experts || p.all_experts > kMostSize)) {
+    return Refuse("all_experts", p.all_experts,
+                  absl::StrCat(p.experts, " that are held, up to 2^24, or 0"));
+  }
+  if (p.first_expert < 0 || p.first_expert > p.layer_experts() - p.experts) {
+    return Refuse("first_expert", p.first_expert,
+                  absl::StrCat("0 to ", p.layer_experts() - p.experts));
+  }
   if (p.hidden < 32 || p.hidden > kMostSize || p.hidden % 32 != 0) {
     return Refuse("hidden", p.hidden, "a multiple of 32 up to 2^24");
   }
@@ -53,28 +59,17 @@ absl::Status CheckMoeProblem(const MoeProblem& p) {
   if (p.tokens * p.padded_hidden() > kMostActivationBytes) {
     return Refuse("tokens times padded hidden", p.tokens * p.padded_hidden(), "up to 2^30");
   }
+  if (p.w13_bias_stride != 0 && (p.w13_bias_stride < 2 * p.inter || p.w13_bias_stride % 2 != 0)) {
+    return Refuse("w13_bias_stride", p.w13_bias_stride,
+                  absl::StrCat("an even number of at least ", 2 * p.inter, ", or 0"));
+  }
+  if (p.w2_bias_stride != 0 && (p.w2_bias_stride < p.hidden || p.w2_bias_stride % 4 != 0)) {
+    return Refuse("w2_bias_stride", p.w2_bias_stride,
+                  absl::StrCat("a multiple of 4 of at least ", p.hidden, ", or 0"));
+  }
   if (!(p.swiglu.limit >= 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("routed experts: swiglu.limit is ", p.swiglu.limit, ", expected 0 or more"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckExperts(const MoeProblem& problem, const void* experts, const Stream& stream) {
-  if (absl::Status status = stream.Synchronize(); !status.ok()) return status;
-  std::vector<int32_t> indices(static_cast<size_t>(problem.picks()));
-  const hipError_t error = hipMemcpy(indices.data(), experts, indices.size() * sizeof(indices[0]),
-                                     hipMemcpyDeviceToHost);
-  if (error != hipSuccess) {
-    return absl::InternalError(
-        absl::StrCat("routed experts: reading the expert indices: ", hipGetErrorString(error)));
-  }
-  for (size_t pick = 0; pick < indices.size(); ++pick) {
-    if (indices[pick] >= 0 && indices[pick] < problem.experts) continue;
-    const auto at = static_cast<int64_t>(pick);
-    return absl::InvalidArgumentError(absl::StrCat("routed experts: experts[", at / problem.top_k,
-                                                   ", ", at % problem.top_k, "] is ", indices[pick],
-                                                   ", expected 0 to ", problem.experts - 1));
   }
   return absl::OkStatus();
 }

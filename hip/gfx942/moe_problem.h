@@ -8,26 +8,35 @@
 
 #include "absl/status/status.h"
 #include "hip/gfx942/swiglu.h"
-#include "hip/runtime/stream.h"
 
 namespace lanewise::hip::gfx942 {
 
 struct MoeProblem {
   int64_t tokens = 0;   // up to 65535
   int64_t top_k = 0;    // picks of a token, 1 to 16
-  int64_t experts = 0;  // 1 to 65535
-  int64_t hidden = 0;   // logical, a multiple of 32; the kernels run on Kp, it rounded up to 256
-  int64_t inter = 0;    // of one rank, logical, a multiple of 32; Ip, rounded up to 64
+  int64_t experts = 0;  // whose weights there are, 1 to 65535
+  // By expert parallelism: they are the run from first_expert on of the layer's all_experts (0: the
+  // layer has no others), and expert indices count those. Picks of experts that are elsewhere add
+  // nothing here.
+  int64_t first_expert = 0;
+  int64_t all_experts = 0;
+  int64_t hidden = 0;  // logical, a multiple of 32; the kernels run on Kp, it rounded up to 256
+  int64_t inter = 0;   // of one rank, logical, a multiple of 32; Ip, rounded up to 64
   Swiglu swiglu = kDeepSeekSwiglu;
+  // Of the biases, where there are any, elements from expert to expert: an even number, or 0 for 2
+  // inter; a multiple of 4, or 0 for hidden. So a rank finds its part in the checkpoint's tensor.
+  int64_t w13_bias_stride = 0;
+  int64_t w2_bias_stride = 0;
   // The layout tags of the prepared tensors.
   std::string_view w13_layout = "gfx942/fp4_tile_major";
   std::string_view w13_codes_layout = "gfx942/codes_tile_rounds";
   std::string_view w2_layout = "gfx942/fp4_tile_major";
   std::string_view w2_codes_layout = "gfx942/row_codes";
   // For debugging: before anything is launched, waits for the stream and reads the expert indices
-  // back, and refuses the first that is no expert. Cannot be captured.
+  // back, and refuses the first that the layer does not have. Cannot be captured.
   bool check_experts = false;
 
+  int64_t layer_experts() const { return all_experts == 0 ? experts : all_experts; }
   int64_t picks() const { return tokens * top_k; }
   int64_t padded_hidden() const { return (hidden + 255) / 256 * 256; }
   int64_t padded_inter() const { return (inter + 63) / 64 * 64; }
@@ -35,9 +44,6 @@ struct MoeProblem {
 
 // OK, or InvalidArgument naming the field, what it is and what it may be.
 absl::Status CheckMoeProblem(const MoeProblem& problem);
-
-// What check_experts asks for: InvalidArgument names the token and slot.
-absl::Status CheckExperts(const MoeProblem& problem, const void* experts, const Stream& stream);
 
 // Bytes of what MoeUpGate leaves for MoeDown, of a problem that is OK.
 struct MoeBetween {

@@ -1,10 +1,9 @@
 #include "hip/gfx942/moe_up_gate.h"
 
-#include <string_view>
 #include <utility>
 
-#include "hip/common/alignment.h"
 #include "hip/gfx942/moe_arguments.h"
+#include "hip/gfx942/moe_launch.h"
 #include "hip/gfx942/moe_up_gate_kernels.h"
 
 namespace lanewise::hip::gfx942 {
@@ -18,35 +17,13 @@ int64_t WorkspaceBytes(const MoeProblem& problem) {
   return problem.tokens * (problem.padded_hidden() + problem.padded_hidden() / 32);
 }
 
-absl::Status CheckOperands(const MoeUpGate::Operands& operands) {
-  const struct {
-    std::string_view name;
-    const void* pointer;
-    int64_t alignment;
-  } checks[] = {
-      {"moe_up_gate: x", operands.x, 16},
-      {"moe_up_gate: experts", operands.experts, 4},
-      {"moe_up_gate: w13", operands.w13, kAlignment},
-      {"moe_up_gate: w13_codes", operands.w13_codes, kAlignment},
-      {"moe_up_gate: grouping", operands.grouping, 16},
-      {"moe_up_gate: mid", operands.mid, kAlignment},
-      {"moe_up_gate: mid_codes", operands.mid_codes, 4},
-      {"moe_up_gate: workspace", operands.workspace, kAlignment},
-  };
-  for (const auto& check : checks) {
-    absl::Status status = CheckAligned(check.name, check.pointer, check.alignment);
-    if (!status.ok()) return status;
-  }
-  if (operands.status == nullptr) return absl::OkStatus();
-  return CheckAligned("moe_up_gate: status", operands.status, 4);
-}
-
 MoeUpGateArguments Arguments(const MoeProblem& p, const MoeUpGate::Operands& operands) {
   MoeUpGateArguments a = {};
   a.x = static_cast<const uint16_t*>(operands.x);
   a.experts = static_cast<const int32_t*>(operands.experts);
   a.w13 = static_cast<const uint8_t*>(operands.w13);
   a.w13_codes = static_cast<const uint8_t*>(operands.w13_codes);
+  a.bias = static_cast<const uint16_t*>(operands.w13_bias);
   a.grouping = static_cast<uint8_t*>(operands.grouping);
   a.status = static_cast<uint32_t*>(operands.status);
   a.mid = static_cast<uint8_t*>(operands.mid);
@@ -56,10 +33,14 @@ MoeUpGateArguments Arguments(const MoeProblem& p, const MoeUpGate::Operands& ope
   a.picks = static_cast<uint32_t>(p.picks());
   a.top_k = static_cast<uint32_t>(p.top_k);
   a.expert_count = static_cast<uint32_t>(p.experts);
+  a.first_expert = static_cast<uint32_t>(p.first_expert);
+  a.layer_experts = static_cast<uint32_t>(p.layer_experts());
   a.most_groups = static_cast<uint32_t>(MostGroups(p));
   a.hidden = static_cast<uint32_t>(p.hidden);
   a.padded_hidden = static_cast<uint32_t>(p.padded_hidden());
+  a.inter = static_cast<uint32_t>(p.inter);
   a.padded_inter = static_cast<uint32_t>(p.padded_inter());
+  a.bias_stride = static_cast<uint64_t>(p.w13_bias_stride == 0 ? 2 * p.inter : p.w13_bias_stride);
   a.swiglu = p.swiglu;
   return a;
 }
@@ -67,13 +48,26 @@ MoeUpGateArguments Arguments(const MoeProblem& p, const MoeUpGate::Operands& ope
 }  // namespace
 
 absl::StatusOr<MoeUpGate> MoeUpGate::Load(const Device& device) {
-  absl::StatusOr<Module> module = Module::Load(MoeUpGateKernelsCodeObjects(), device);
-  if (!module.ok()) return module.status();
-  absl::StatusOr<Kernel> prepare = module->Find("MoePrepare");
-  if (!prepare.ok()) return prepare.status();
-  absl::StatusOr<Kernel> up_gate = module->Find("MoeUpGate");
-  if (!up_gate.ok()) return up_gate.status();
-  return MoeUpGate(*std::move(module), *std::move(prepare), *std::move(up_gate));
+  absl::StatusOr<MoeKernels> kernels =
+      MoeKernels::Load(MoeUpGateKernelsCodeObjects(), device, "MoePrepare", "MoeUpGate");
+  if (!kernels.ok()) return kernels.status();
+  return MoeUpGate(*std::move(kernels));
+}
+
+absl::Status MoeUpGate::Check(const MoeProblem& problem, const Operands& operands) {
+  const MoePointer pointers[] = {
+      {"moe_up_gate: x", operands.x, 16},
+      {"moe_up_gate: experts", operands.experts, 4},
+      {"moe_up_gate: w13", operands.w13, kAlignment},
+      {"moe_up_gate: w13_codes", operands.w13_codes, kAlignment},
+      {"moe_up_gate: grouping", operands.grouping, 16},
+      {"moe_up_gate: mid", operands.mid, kAlignment},
+      {"moe_up_gate: mid_codes", operands.mid_codes, 4},
+      {"moe_up_gate: workspace", operands.workspace, kAlignment},
+      {"moe_up_gate: status", operands.status, 4, /*may_be_null=*/true},
+      {"moe_up_gate: w13_bias", operands.w13_bias, 4, /*may_be_null=*/true},
+  };
+  return CheckMoeCall(problem, pointers);
 }
 
 absl::StatusOr<LaunchCost> MoeUpGate::Cost(const MoeProblem& problem) {
@@ -92,9 +86,8 @@ absl::StatusOr<LaunchCost> MoeUpGate::Cost(const MoeProblem& problem) {
 
 absl::Status MoeUpGate::Launch(const MoeProblem& problem, const Operands& operands,
                                const Stream& stream) const {
-  if (absl::Status status = CheckMoeProblem(problem); !status.ok()) return status;
+  if (absl::Status status = Check(problem, operands); !status.ok()) return status;
   if (problem.tokens == 0) return absl::OkStatus();
-  if (absl::Status status = CheckOperands(operands); !status.ok()) return status;
   if (problem.check_experts) {
     absl::Status status = CheckExperts(problem, operands.experts, stream);
     if (!status.ok()) return status;
@@ -102,9 +95,10 @@ absl::Status MoeUpGate::Launch(const MoeProblem& problem, const Operands& operan
   const MoeUpGateArguments a = Arguments(problem, operands);
   const int64_t chunks = problem.tokens * problem.padded_hidden() / 8;
   const auto quantizing = static_cast<uint32_t>((chunks + kItems - 1) / kItems);
-  absl::Status status = prepare_.Launch({.grid = {1 + quantizing}, .block = {kItems}}, stream, a);
+  absl::Status status =
+      kernels_.first.Launch({.grid = {1 + quantizing}, .block = {kItems}}, stream, a);
   if (!status.ok()) return status;
-  return up_gate_.Launch(
+  return kernels_.second.Launch(
       {.grid = {a.padded_inter / kMoeGroupColumns, a.most_groups}, .block = {kItems}}, stream, a);
 }
 

@@ -5,6 +5,7 @@
 // activated rows of each pick out, quantized for moe_down.h.
 //
 //   gate[i], up[i] = x[token] by rows 2 i, 2 i + 1 of w13[expert]      (rows of the prepared copy)
+//                    + w13_bias[expert], if there is one, each sum rounded to float32
 //   mid[pick] = quantized(swiglu(gate, up))
 //
 // Arithmetic: reference/gfx942/moe_semantics.h, bit for bit before the activation: x quantized by
@@ -27,10 +28,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "hip/gfx942/moe_launch.h"
 #include "hip/gfx942/moe_problem.h"
 #include "hip/runtime/device.h"
 #include "hip/runtime/launch_cost.h"
-#include "hip/runtime/module.h"
 #include "hip/runtime/stream.h"
 
 namespace lanewise::hip::gfx942 {
@@ -48,9 +49,15 @@ class MoeUpGate {
     void* mid;        // 128-byte aligned
     void* mid_codes;  // 4-byte aligned
     // uint32 or null: grows by the number of picks whose expert index is below 0 or not below the
-    // number of experts. Those are skipped.
+    // number of experts in the layer. Those are skipped, as are those of experts that are
+    // elsewhere.
     void* status;
     void* workspace;  // 128-byte aligned
+    // gpt-oss's, or null: bf16 [experts, 2 inter], gate i at 2 i and up i at 2 i + 1, as the
+    // checkpoint has gate_up_proj_bias and `lanewise prepare` passes it on; 4-byte aligned. Rows
+    // are w13_bias_stride apart, so rank r of R begins at 2 r inter of rows of 2 R inter. The
+    // padding of inter has none.
+    const void* w13_bias = nullptr;
   };
 
   // NotFound for another chip than gfx942.
@@ -60,6 +67,9 @@ class MoeUpGate {
   // more than 16 picks are read again for every 16 more. Launches: 2.
   static absl::StatusOr<LaunchCost> Cost(const MoeProblem& problem);
 
+  // OK, or InvalidArgument naming what does not fit; Launch asks it too.
+  static absl::Status Check(const MoeProblem& problem, const Operands& operands);
+
   // Queues the kernels; asynchronous and allocates nothing, can be captured (but with
   // check_experts). The workspace is in use until they are done. InvalidArgument for a shape,
   // layout or alignment that does not fit, naming it; nothing is launched then. No tokens are no
@@ -68,12 +78,9 @@ class MoeUpGate {
                       const Stream& stream) const;
 
  private:
-  MoeUpGate(Module module, Kernel prepare, Kernel up_gate)
-      : module_(std::move(module)), prepare_(std::move(prepare)), up_gate_(std::move(up_gate)) {}
+  explicit MoeUpGate(MoeKernels kernels) : kernels_(std::move(kernels)) {}
 
-  Module module_;
-  Kernel prepare_;
-  Kernel up_gate_;
+  MoeKernels kernels_;
 };
 
 }  // namespace lanewise::hip::gfx942

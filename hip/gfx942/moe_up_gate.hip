@@ -90,8 +90,8 @@ __device__ void GroupPicks(const MoeUpGateArguments& a) {
   auto* const groups = reinterpret_cast<PickGroup*>(a.grouping + kGroupingHeaderBytes);
   auto* const order = reinterpret_cast<uint32_t*>(groups + a.most_groups);
 
-  // Calls visit(pick) for the picks of `expert`, ascending. An index below 0 is a large one here,
-  // and none has the experts past the last.
+  // Calls visit(pick) for the picks of `expert`, ascending. Experts are counted from the first that
+  // is here; an index before it is a large number then, and none has the experts past the last.
   uint32_t skipped = 0;
   bool first_visit = true;
   const auto for_picks_of = [&](uint32_t expert, auto visit) {
@@ -100,8 +100,9 @@ __device__ void GroupPicks(const MoeUpGateArguments& a) {
       if (first_visit || a.picks > kItems) {
         __syncthreads();
         const uint32_t pick = base + item;
-        chosen[item] = pick < a.picks ? static_cast<uint32_t>(a.experts[pick]) : ~0u;
-        if (first_visit && pick < a.picks && chosen[item] >= a.expert_count) ++skipped;
+        const uint32_t index = pick < a.picks ? static_cast<uint32_t>(a.experts[pick]) : 0;
+        chosen[item] = pick < a.picks ? index - a.first_expert : ~0u;
+        if (first_visit && index >= a.layer_experts) ++skipped;
         __syncthreads();
       }
       const uint32_t left = a.picks - base;
@@ -263,6 +264,17 @@ struct WaveTiles {
 constexpr uint32_t kActivatedStride = kMoeGroupColumns + 2;
 typedef float Float2 __attribute__((ext_vector_type(2)));
 
+// The kernel's arguments once more, to be loaded where they are read. Left to itself the compiler
+// loads all of them at the beginning and keeps them through the loop over K, which leaves it short
+// of scalar registers.
+typedef const __attribute__((address_space(4))) MoeUpGateArguments LateArguments;
+__device__ inline LateArguments& Late() {
+  // No C++ cast leads from the built-in's address space to the same one by its number.
+  auto* arguments = (LateArguments*)__builtin_amdgcn_kernarg_segment_ptr();
+  asm volatile("" : "+s"(arguments));
+  return *arguments;
+}
+
 // Workgroups: x: 32 intermediate columns, y: groups of picks.
 __device__ void MoeUpGate(const MoeUpGateArguments& a) {
   __shared__ Float4 other_slice[kHalves][kTiles][kWaveSize];
@@ -310,14 +322,28 @@ __device__ void MoeUpGate(const MoeUpGateArguments& a) {
       for (uint32_t t = 0; t < kTiles; ++t) other_slice[half][t][lane] = acc[t];
     }
     __syncthreads();
+    LateArguments& late = Late();
     if (slice == 0) {
+      const Swiglu swiglu = {late.swiglu.limit, late.swiglu.alpha, late.swiglu.up_offset};
+      const auto* const biases = late.bias;
+      const uint64_t bias_stride = late.bias_stride;
+      const uint32_t inter = late.inter;
 #pragma unroll
       for (uint32_t t = 0; t < kTiles; ++t) {
-        const Float4 sum = acc[t] + other_slice[half][t][lane];
+        Float4 sum = acc[t] + other_slice[half][t][lane];
         // Rows 2 i and 2 i + 1 of the copy are column i's gate and up.
         const uint32_t column = 16 * half + 8 * t + 2 * (lane / 16);
+        if (biases != nullptr) {
+          const uint32_t first = kMoeGroupColumns * blockIdx.x + column;
+          const auto* const bias =
+              reinterpret_cast<const uint32_t*>(biases + group.expert * bias_stride + 2 * first);
+          // inter is even, and the padding has no bias.
+          if (first < inter) {
+            sum += Float4{LowBf16(bias[0]), HighBf16(bias[0]), LowBf16(bias[1]), HighBf16(bias[1])};
+          }
+        }
         activated[(lane % 16 * kActivatedStride + column) / 2] = {
-            Activated(a.swiglu, sum[0], sum[1]), Activated(a.swiglu, sum[2], sum[3])};
+            Activated(swiglu, sum[0], sum[1]), Activated(swiglu, sum[2], sum[3])};
       }
     }
     __syncthreads();
@@ -333,10 +359,10 @@ __device__ void MoeUpGate(const MoeUpGateArguments& a) {
       const QuantizedChunk quantized = QuantizeChunk(y);
       if (which < picks) {
         const uint32_t pick = order[group.first + pass + which];
-        *reinterpret_cast<Uint2*>(a.mid + uint64_t{pick} * mid_bytes +
+        *reinterpret_cast<Uint2*>(late.mid + uint64_t{pick} * mid_bytes +
                                   ChunkOffset(4 * blockIdx.x + lane % 4)) = quantized.bytes;
         if (lane % 4 == 0) {
-          a.mid_codes[uint64_t{pick} * (mid_bytes / 32) + blockIdx.x] =
+          late.mid_codes[uint64_t{pick} * (mid_bytes / 32) + blockIdx.x] =
               static_cast<uint8_t>(quantized.code);
         }
       }

@@ -23,17 +23,18 @@ struct DenseShape {
 
 struct RankShapes {
   std::string_view model;
-  int ranks;
-  std::int64_t hidden;
+  int ranks = 1;
+  std::int64_t hidden = 0;
   // A rank's columns between two projections, each with gate and up: of a routed expert, of the
   // shared experts together, of a layer without experts. 0: there is none.
-  std::int64_t inter;
-  std::int64_t shared_inter;
-  std::int64_t layer_inter;
-  std::int64_t experts;
-  std::int64_t top_k;
-  std::string_view swiglu;        // "deepseek" or "gpt_oss"
-  std::vector<DenseShape> dense;  // the others, of attention
+  std::int64_t inter = 0;
+  std::int64_t shared_inter = 0;
+  std::int64_t layer_inter = 0;
+  std::int64_t experts = 0;
+  std::int64_t top_k = 0;
+  std::string_view swiglu;             // "deepseek" or "gpt_oss"
+  bool biases = false;                 // of the routed experts' projections
+  std::vector<DenseShape> dense = {};  // the others, of attention
 };
 
 const std::vector<RankShapes>& ModelTable();

@@ -15,9 +15,11 @@
 #include "checkpoint/prepared.h"
 #include "formats/formats.h"
 #include "hip/gfx942/moe_layer.h"
+#include "hip/gfx942/moe_weights.h"
 #include "hip/runtime/buffer.h"
 #include "hip/runtime/device.h"
 #include "hip/runtime/stream.h"
+#include "reference/gfx942/dense_gemv.h"
 #include "reference/gfx942/moe_semantics.h"
 #include "tools/demo/checkpoint_maker.h"
 
@@ -29,16 +31,22 @@ using hip::Buffer;
 
 constexpr std::uint64_t kSeed = 941;
 constexpr char kPrefix[] = "layers.0.ffn.experts";
+constexpr char kSharedPrefix[] = "layers.0.ffn.shared_experts";
 
-// Plain experts as the reference takes them: gate rows, then up rows.
+// Plain experts as the reference takes them: gate rows, then up rows. Of the shared one OCP bytes.
 struct PlainExperts {
   Tensor<std::uint8_t, 3> w13, w13_codes, w2, w2_codes;
+  Tensor<std::uint8_t, 2> gate_up, gate_up_codes, down, down_codes;
 
   explicit PlainExperts(const DecodeStep& s)
       : w13(s.experts, 2 * s.inter, s.hidden / 2),
         w13_codes(s.experts, 2 * s.inter, s.hidden / 32),
         w2(s.experts, s.hidden, s.inter / 2),
-        w2_codes(s.experts, s.hidden, s.inter / 32) {}
+        w2_codes(s.experts, s.hidden, s.inter / 32),
+        gate_up(2 * s.inter, s.hidden),
+        gate_up_codes(2 * s.inter / 32, s.hidden / 32),
+        down(s.hidden, s.inter),
+        down_codes(s.hidden / 32, s.inter / 32) {}
 };
 
 // Adds an expert's matrix to the checkpoint and to the reference's tensors, whose rows of this
@@ -55,6 +63,20 @@ void AddMatrix(CheckpointMaker* maker, const std::string& name, std::int64_t row
   std::copy(codes.begin(), codes.end(), codes_to);
 }
 
+// The same of a matrix of the shared expert.
+void AddSharedMatrix(CheckpointMaker* maker, const std::string& name, std::int64_t rows,
+                     std::int64_t k, std::uint8_t* to, std::uint8_t* codes_to) {
+  maker->AddE4m3(name + ".weight", rows, k);
+  std::vector<std::uint8_t>& bytes = maker->tensors().back().bytes;
+  // Numbers below 2: half of all bytes have exponents that weights do not.
+  for (std::uint8_t& byte : bytes) byte &= 0xBF;
+  std::copy(bytes.begin(), bytes.end(), to);
+  maker->AddCodes(name + ".scale", DType::kF8E8m0, {rows / 32, k / 32});
+  std::vector<std::uint8_t>& codes = maker->tensors().back().bytes;
+  for (std::uint8_t& code : codes) code = static_cast<std::uint8_t>(118 + code % 8);
+  std::copy(codes.begin(), codes.end(), codes_to);
+}
+
 CheckpointMaker MakeCheckpoint(const DecodeStep& s, PlainExperts* plain) {
   CheckpointMaker maker(kSeed);
   maker.metadata()["format"] = "pt";
@@ -67,6 +89,13 @@ CheckpointMaker MakeCheckpoint(const DecodeStep& s, PlainExperts* plain) {
     AddMatrix(&maker, name + "w2", s.hidden, s.inter, &plain->w2(e, 0, 0),
               &plain->w2_codes(e, 0, 0));
   }
+  const std::string shared = absl::StrCat(kSharedPrefix, ".");
+  AddSharedMatrix(&maker, shared + "w1", s.inter, s.hidden, plain->gate_up.data(),
+                  plain->gate_up_codes.data());
+  AddSharedMatrix(&maker, shared + "w3", s.inter, s.hidden, &plain->gate_up(s.inter, 0),
+                  &plain->gate_up_codes(s.inter / 32, 0));
+  AddSharedMatrix(&maker, shared + "w2", s.hidden, s.inter, plain->down.data(),
+                  plain->down_codes.data());
   return maker;
 }
 
@@ -114,10 +143,14 @@ absl::StatusOr<std::vector<Bf16>> RunLayer(const DecodeStep& step, const std::st
   if (!file.ok()) return file.status();
   const auto weights = gfx942::MoeWeights::Upload(*file, gfx942::ExpertNames(kPrefix));
   if (!weights.ok()) return weights.status();
+  const auto shared =
+      gfx942::SharedWeights::Upload(*file, gfx942::SharedExpertNames(kSharedPrefix));
+  if (!shared.ok()) return shared.status();
   const auto layer = gfx942::MoeLayer::Load(*device);
   if (!layer.ok()) return layer.status();
-  const gfx942::MoeProblem problem =
-      weights->Problem(step.tokens, step.top_k, gfx942::kDeepSeekSwiglu);
+  const gfx942::MoeLayer::Problem problem = {
+      weights->Problem(step.tokens, step.top_k, gfx942::kDeepSeekSwiglu),
+      shared->Problem(step.tokens, gfx942::kDeepSeekSwiglu)};
   const absl::StatusOr<hip::LaunchCost> cost = gfx942::MoeLayer::Cost(problem);
   if (!cost.ok()) return cost.status();
   report->launches = cost->launches;
@@ -139,10 +172,31 @@ absl::StatusOr<std::vector<Bf16>> RunLayer(const DecodeStep& step, const std::st
   operands.weights = pick_weights->data();
   operands.out = out->data();
   operands.workspace = workspace->data();
-  absl::Status status = layer->Launch(problem, weights->pointers(), operands, stream);
+  absl::Status status =
+      layer->Launch(problem, {weights->pointers(), shared->pointers()}, operands, stream);
   if (status.ok()) status = stream.Synchronize();
   if (!status.ok()) return status;
   return out->Read<Bf16>();
+}
+
+// What the layer's output should be.
+absl::StatusOr<Tensor<Bf16, 2>> Expected(const Tokens& tokens, const PlainExperts& plain) {
+  namespace judge = reference::gfx942;
+  using reference::ElementFormat;
+  const auto gate_up =
+      judge::FnuzWeight({ElementFormat::kE4m3Fn, plain.gate_up, plain.gate_up_codes});
+  if (!gate_up.ok()) return gate_up.status();
+  const auto down = judge::FnuzWeight({ElementFormat::kE4m3Fn, plain.down, plain.down_codes});
+  if (!down.ok()) return down.status();
+  const auto shared =
+      judge::SharedExpert(tokens.x, {ElementFormat::kE4m3Fnuz, gate_up->elements, gate_up->codes},
+                          {ElementFormat::kE4m3Fnuz, down->elements, down->codes});
+  if (!shared.ok()) return shared.status();
+  const auto routed =
+      judge::RoutedExperts(tokens.x, {plain.w13, plain.w13_codes, plain.w2, plain.w2_codes},
+                           {tokens.experts, tokens.weights}, &*shared);
+  if (!routed.ok()) return routed.status();
+  return routed->out;
 }
 
 }  // namespace
@@ -166,15 +220,14 @@ absl::StatusOr<DecodeReport> RunDecodeStep(const DecodeStep& step, const std::st
                                     tokens.experts.data() + tokens.experts.size());
   report.experts_used = static_cast<std::int64_t>(used.size());
   const std::int64_t elements = 3 * step.inter * step.hidden;  // of an expert
-  report.weight_bytes = report.experts_used * (elements / 2 + elements / 32);
+  report.weight_bytes =
+      report.experts_used * (elements / 2 + elements / 32) + elements + elements / 1024;
 
-  const auto expected = reference::gfx942::RoutedExperts(
-      tokens.x, {plain.w13, plain.w13_codes, plain.w2, plain.w2_codes},
-      {tokens.experts, tokens.weights}, nullptr);
+  const absl::StatusOr<Tensor<Bf16, 2>> expected = Expected(tokens, plain);
   if (!expected.ok()) return expected.status();
-  report.elements = expected->out.size();
+  report.elements = expected->size();
   for (std::int64_t i = 0; i < report.elements; ++i) {
-    const Bf16 is = (*got)[static_cast<std::size_t>(i)], should_be = expected->out.data()[i];
+    const Bf16 is = (*got)[static_cast<std::size_t>(i)], should_be = expected->data()[i];
     if (is.bits() == should_be.bits()) continue;
     if (report.different++ > 0) continue;
     report.first_difference =

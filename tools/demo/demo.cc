@@ -1,5 +1,5 @@
 // //:demo prepares a checkpoint for every target, checks the result against the reference, restores
-// it and compares; then a decode step of routed experts runs on gfx942's kernels and is compared:
+// it and compares; then a decode step of experts runs on gfx942's kernels and is compared:
 // ./bazelw run //:demo [-- CHECKPOINT]
 
 #include <unistd.h>
@@ -143,10 +143,10 @@ bool RunTarget(const std::string& in, Target target, const std::string& director
 bool ShowDecodeStep(const std::string& directory) {
   const DecodeStep step;
   std::printf(
-      "\nA decode step of routed experts as DeepSeek V4.1-Flash's on one of 4 ranks, with %lld of "
-      "its "
-      "576\nintermediate columns and %lld of its 384 experts: %lld tokens, top %lld, hidden size "
-      "%lld\n\n",
+      "\nA decode step of experts as DeepSeek V4.1-Flash's on one of 4 ranks, the shared one among "
+      "them,\nwith %lld of their 576 intermediate columns and %lld of its 384 experts: %lld "
+      "tokens, "
+      "top %lld, hidden size %lld\n\n",
       static_cast<long long>(step.inter), static_cast<long long>(step.experts),
       static_cast<long long>(step.tokens), static_cast<long long>(step.top_k),
       static_cast<long long>(step.hidden));
@@ -156,7 +156,7 @@ bool ShowDecodeStep(const std::string& directory) {
     std::printf("  not run: %s\n", std::string(report.status().message()).c_str());
     return false;
   }
-  std::printf("  %s: %lld kernels over %s of prepared weights (%lld experts)\n",
+  std::printf("  %s: %lld kernels over %s of prepared weights (%lld experts and the shared one)\n",
               report->device.c_str(), static_cast<long long>(report->launches),
               SizeText(report->weight_bytes).c_str(), static_cast<long long>(report->experts_used));
   if (report->different == 0) {

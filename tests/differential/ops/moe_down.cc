@@ -77,8 +77,13 @@ absl::Status DownReference(const Call& call) {
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t pick = picks[static_cast<std::size_t>(i)];
       for (std::int64_t h = 0; h < p.hidden; ++h) {
+        float sum = (*sums)(i, h);
+        if (call["bias"] == 1) {
+          const std::int64_t at = expert * call.At("w2_bias").extents[1] + h;
+          sum += call.Data<Bf16>("w2_bias")[at].ToFloat();
+        }
         contributions(pick, h) =
-            reference::RoundToBf16((*sums)(i, h) * call.Data<float>("weights")[pick]).ToFloat();
+            reference::RoundToBf16(sum * call.Data<float>("weights")[pick]).ToFloat();
       }
     }
   }
@@ -86,7 +91,7 @@ absl::Status DownReference(const Call& call) {
     for (std::int64_t h = 0; h < p.hidden; ++h) {
       float sum = 0;
       for (std::int64_t pick = token * p.top_k; pick < (token + 1) * p.top_k; ++pick) {
-        if (!Exists(call, pick)) continue;
+        if (!IsHeld(call, pick)) continue;
         sum = reference::RoundToBf16(sum + contributions(pick, h)).ToFloat();
       }
       if (call["shared"] == 1) sum += call.Data<Bf16>("shared")[token * p.hidden + h].ToFloat();
@@ -104,7 +109,7 @@ absl::Status DownLaunch(const Call& call) {
       {call.Data("grouping"), call.Data("mid"), call.Data("mid_codes"), call.Data("experts"),
        call.Data("weights"), call.Data("w2"), call.Data("w2_codes"),
        call["shared"] == 1 ? call.Data("shared") : nullptr, call.Data("out"),
-       call.Data("workspace")},
+       call.Data("workspace"), call["bias"] == 1 ? call.Data("w2_bias") : nullptr},
       *call.stream);
 }
 
@@ -113,7 +118,8 @@ absl::Status DownLaunch(const Call& call) {
 std::string OfRank(const RankShapes& rank) {
   const auto shape = [&](const std::string& t, std::int64_t hidden) {
     return absl::StrCat("T=", t, " top=", rank.top_k, " E=1 hidden=", hidden, " inter=", rank.inter,
-                        " shared=", rank.shared_inter > 0 ? "with" : "without", "\n");
+                        " shared=", rank.shared_inter > 0 ? "with" : "without",
+                        " held=all bias=", rank.biases ? "with" : "without", "\n");
   };
   if (IsNightly()) return shape("1..17", 64) + shape("2", rank.hidden);
   return shape("1", 64);
@@ -122,19 +128,23 @@ std::string OfRank(const RankShapes& rank) {
 const Registration kDown([] {
   Operation operation;
   operation.name = "gfx942/moe_down";
-  operation.dimensions = {{"T"},      {"top"},   {"E"},
-                          {"hidden"}, {"inter"}, {"shared", {"without", "with"}}};
+  operation.dimensions = WithHeldAndBias(
+      {{"T"}, {"top"}, {"E"}, {"hidden"}, {"inter"}, {"shared", {"without", "with"}}});
   operation.shapes = absl::StrCat(
-      "T=3 top=4 E=4 hidden=96,288 inter=32,64,128,160 shared=*\n"
-      "T=1..17 top=1 E=2 hidden=32 inter=32 shared=with\n"
+      "T=3 top=4 E=4 hidden=96 inter=32 shared=* held=* bias=*\n"
+      "T=3 top=4 E=4 hidden=288 inter=64,128,160 shared=* held=all bias=without\n"
+      "T=1..17 top=1 E=2 hidden=32 inter=32 shared=with held=all bias=with\n"
       // More picks, and more experts, than a workgroup has work-items.
-      "T=30 top=10 E=300 hidden=32 inter=32 shared=with\n",
+      "T=30 top=10 E=300 hidden=32 inter=32 shared=with held=some bias=without\n",
       OfModels(OfRank),
-      "random 4: T=1..6 top=1..16 E=1..20 hidden=32*{1..10} inter=32*{1..8} shared=*\n"
-      "T=0 top=2 E=3 hidden=64 inter=32 shared=with\n"
-      "T=1 top=17 E=3 hidden=64 inter=32 shared=with  # refused, as the next two\n"
-      "T=1 top=2 E=3 hidden=48 inter=32 shared=with\n"
-      "T=1 top=2 E=3 hidden=64 inter=40 shared=with");
+      "random 4: T=1..6 top=1..16 E=1..20 hidden=32*{1..10} inter=32*{1..8} "
+      "shared=* held=* "
+      "bias=*\n"
+      "T=0 top=2 E=3 hidden=64 inter=32 shared=with held=all bias=without\n"
+      // Refused, all three.
+      "T=1 top=17 E=3 hidden=64 inter=32 shared=with held=all bias=without\n"
+      "T=1 top=2 E=3 hidden=48 inter=32 shared=with held=all bias=without\n"
+      "T=1 top=2 E=3 hidden=64 inter=40 shared=with held=all bias=without");
   const std::string k = "roundup(inter, 64)";
   operation.arguments = {
       ExpertIndices(),
@@ -144,6 +154,7 @@ const Registration kDown([] {
       {.name = "weights", .format = "f32", .extents = {"T", "top"}},
       PreparedFp4("w2", {"E", "hidden", k}),
       WeightCodes("w2_codes", {"E", "hidden", k + " / 32"}, 0),
+      ExpertBias("w2_bias", "hidden", kW2BiasGap),
       {.name = "shared", .format = "bf16", .extents = {"shared * T", "hidden"}},
       {.name = "out",
        .format = "bf16",

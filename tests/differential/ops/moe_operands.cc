@@ -7,12 +7,15 @@
 #include <limits>
 #include <random>
 
+#include "absl/strings/str_cat.h"
+
 namespace lanewise::differential {
 namespace {
 
 // Each kind of data is another routing.
 void FillExperts(Data data, const Call& call, std::mt19937_64& random) {
-  const std::int64_t count = call["E"], top_k = call["top"], picks = call["T"] * top_k;
+  const hip::gfx942::MoeProblem p = MoeProblemOf(call);
+  const std::int64_t count = p.layer_experts(), top_k = p.top_k, picks = p.picks();
   const std::int64_t outside[] = {-1,
                                   count,
                                   count + 1,
@@ -32,7 +35,7 @@ void FillExperts(Data data, const Call& call, std::mt19937_64& random) {
         if (i / top_k == call["T"] - 1) expert = none;
         break;
       case Data::kExtremeScales:  // all the same
-        expert = count - 1;
+        expert = p.first_expert + p.experts - 1;
         break;
       case Data::kOneHot:  // as many as there are
         expert = i % count;
@@ -56,6 +59,14 @@ hip::gfx942::MoeProblem MoeProblemOf(const Call& call) {
   p.experts = call["E"];
   p.hidden = call["hidden"];
   p.inter = call["inter"];
+  if (call["held"] == 1) {
+    p.first_expert = 1;
+    p.all_experts = p.experts + 3;
+  }
+  if (call["bias"] == 1 && call["held"] == 1) {
+    p.w13_bias_stride = 2 * p.inter + kW13BiasGap;
+    p.w2_bias_stride = p.hidden + kW2BiasGap;
+  }
   if (call["swiglu"] == 1) p.swiglu = hip::gfx942::kGptOssSwiglu;
   return p;
 }
@@ -77,17 +88,36 @@ std::vector<Data> MoeData() {
           Data::kNan,        Data::kExtremeScales, Data::kOneHot};
 }
 
+std::vector<Dimension> WithHeldAndBias(std::vector<Dimension> dimensions) {
+  dimensions.push_back({"held", {"all", "some"}});
+  dimensions.push_back({"bias", {"without", "with"}});
+  return dimensions;
+}
+
+Argument ExpertBias(const std::string& name, const std::string& rows, int gap) {
+  return {.name = name,
+          .format = "bf16",
+          .extents = {"bias * E", absl::StrCat(rows, " + ", gap, " * held")}};
+}
+
 std::vector<std::int64_t> PicksOf(const Call& call, std::int64_t expert) {
+  const hip::gfx942::MoeProblem p = MoeProblemOf(call);
   std::vector<std::int64_t> picks;
-  for (std::int64_t i = 0; i < call["T"] * call["top"]; ++i) {
-    if (call.Data<std::int32_t>("experts")[i] == expert) picks.push_back(i);
+  for (std::int64_t i = 0; i < p.picks(); ++i) {
+    if (call.Data<std::int32_t>("experts")[i] == p.first_expert + expert) picks.push_back(i);
   }
   return picks;
 }
 
+bool IsHeld(const Call& call, std::int64_t pick) {
+  const hip::gfx942::MoeProblem p = MoeProblemOf(call);
+  const std::int64_t expert = call.Data<std::int32_t>("experts")[pick] - p.first_expert;
+  return expert >= 0 && expert < p.experts;
+}
+
 bool Exists(const Call& call, std::int64_t pick) {
   const std::int32_t expert = call.Data<std::int32_t>("experts")[pick];
-  return expert >= 0 && expert < call["E"];
+  return expert >= 0 && expert < MoeProblemOf(call).layer_experts();
 }
 
 std::vector<std::string> GroupingWords() { return {"4 + 4 * min(T * top, E) + T * top"}; }

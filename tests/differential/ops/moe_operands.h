@@ -4,7 +4,8 @@
 // What the operations of gfx942's routed experts have in common: the problem of a shape, routings,
 // the grouping of picks by expert, and quantized rows in the order of the operand.
 //
-// Dimensions: T tokens, top picks of each, E experts, hidden, inter.
+// Dimensions: T tokens, top picks of each, E experts whose weights there are, hidden, inter; held:
+// whether those are all of the layer or the middle ones of E + 3, counted from 1; bias.
 
 #include <cstdint>
 #include <string>
@@ -19,6 +20,10 @@
 
 namespace lanewise::differential {
 
+// Elements between an expert's biases and the next one's where not all are held.
+inline constexpr int kW13BiasGap = 2;
+inline constexpr int kW2BiasGap = 4;
+
 hip::gfx942::MoeProblem MoeProblemOf(const Call& call);
 // OK, or what the launchers refuse.
 absl::Status CheckMoeShape(const hip::gfx942::MoeProblem& problem);
@@ -28,9 +33,16 @@ absl::Status CheckMoeShape(const hip::gfx942::MoeProblem& problem);
 Argument ExpertIndices();
 std::vector<Data> MoeData();
 
-// The picks of that expert, ascending.
+// The dimensions `held` and `bias`.
+std::vector<Dimension> WithHeldAndBias(std::vector<Dimension> dimensions);
+// Numbers of the experts' rows, one behind the other; experts farther apart where not all are held.
+Argument ExpertBias(const std::string& name, const std::string& rows, int gap);
+
+// The picks of a held expert, counted from the first of those, ascending.
 std::vector<std::int64_t> PicksOf(const Call& call, std::int64_t expert);
-// Whether the pick is of an expert that there is.
+// Whether the pick is of an expert that is held.
+bool IsHeld(const Call& call, std::int64_t pick);
+// Whether the pick is of an expert that the layer has.
 bool Exists(const Call& call, std::int64_t pick);
 
 // Extents that hip::gfx942::BytesBetween states.

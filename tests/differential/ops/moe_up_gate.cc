@@ -98,6 +98,17 @@ absl::StatusOr<ActivatedRow> Activated(const reference::Swiglu& swiglu,
   return activated;
 }
 
+// The copy's order is that of gate and up in turns; `sums` are gate's, then up's, each padded.
+void AddBias(const Call& call, std::int64_t expert, Tensor<float, 2>* sums) {
+  const auto* const bias = call.Data<Bf16>("w13_bias") + expert * call.At("w13_bias").extents[1];
+  for (std::int64_t row = 0; row < sums->dimension(0); ++row) {
+    for (std::int64_t i = 0; i < call["inter"]; ++i) {
+      (*sums)(row, i) += bias[2 * i].ToFloat();
+      (*sums)(row, sums->dimension(1) / 2 + i) += bias[2 * i + 1].ToFloat();
+    }
+  }
+}
+
 // On the whole padded K, where x is zero.
 absl::Status UpGateReference(const Call& call) {
   const MoeProblem p = MoeProblemOf(call);
@@ -145,8 +156,9 @@ absl::Status UpGateReference(const Call& call) {
       rows.codes.chip(i, 0) = q->codes.chip(token, 0);
     }
     const OwnedMatrix w13 = ExpertMatrix(plain->w13, plain->w13_codes, expert);
-    const auto sums = judge::UpGateGemv(rows.view(), w13.view());
+    auto sums = judge::UpGateGemv(rows.view(), w13.view());
     if (!sums.ok()) return sums.status();
+    if (call["bias"] == 1) AddBias(call, expert, &*sums);
     for (std::int64_t i = 0; i < count; ++i) {
       const auto row = Activated(swiglu, *sums, i);
       if (!row.ok()) return row.status();
@@ -178,11 +190,12 @@ absl::Status UpGateLaunch(const Call& call) {
           absl::StrCat("filling ", operand.argument->name, ": ", hipGetErrorString(error)));
     }
   }
-  return (*up_gate)->Launch(MoeProblemOf(call),
-                            {call.Data("x"), call.Data("experts"), call.Data("w13"),
-                             call.Data("w13_codes"), call.Data("grouping"), call.Data("mid"),
-                             call.Data("mid_codes"), call.Data("status"), call.Data("workspace")},
-                            *call.stream);
+  return (*up_gate)->Launch(
+      MoeProblemOf(call),
+      {call.Data("x"), call.Data("experts"), call.Data("w13"), call.Data("w13_codes"),
+       call.Data("grouping"), call.Data("mid"), call.Data("mid_codes"), call.Data("status"),
+       call.Data("workspace"), call["bias"] == 1 ? call.Data("w13_bias") : nullptr},
+      *call.stream);
 }
 
 // All of the hidden size, few columns. In a nightly run with any number of tokens, and a rank's
@@ -190,7 +203,8 @@ absl::Status UpGateLaunch(const Call& call) {
 std::string OfRank(const RankShapes& rank) {
   const auto shape = [&](const std::string& t, std::int64_t inter) {
     return absl::StrCat("T=", t, " top=", rank.top_k, " E=1 hidden=", rank.hidden, " inter=", inter,
-                        " swiglu=", AbslView(rank.swiglu), "\n");
+                        " swiglu=", AbslView(rank.swiglu),
+                        " held=all bias=", rank.biases ? "with" : "without", "\n");
   };
   if (IsNightly()) return shape("1..17", 32) + shape("2", rank.inter);
   return shape("1", 32);
@@ -199,27 +213,30 @@ std::string OfRank(const RankShapes& rank) {
 const Registration kUpGate([] {
   Operation operation;
   operation.name = "gfx942/moe_up_gate";
-  operation.dimensions = {{"T"},      {"top"},   {"E"},
-                          {"hidden"}, {"inter"}, {"swiglu", {"deepseek", "gpt_oss"}}};
+  operation.dimensions = WithHeldAndBias(
+      {{"T"}, {"top"}, {"E"}, {"hidden"}, {"inter"}, {"swiglu", {"deepseek", "gpt_oss"}}});
   operation.shapes = absl::StrCat(
-      "T=3 top=2 E=4 hidden=256 inter=64 swiglu=*\n"
-      "T=3 top=2 E=4 hidden=544 inter=32,160 swiglu=*\n"
-      "T=1..17 top=1 E=2 hidden=32 inter=32 swiglu=deepseek\n"
+      "T=3 top=2 E=4 hidden=256 inter=64 swiglu=* held=* bias=*\n"
+      "T=3 top=2 E=4 hidden=544 inter=32,160 swiglu=gpt_oss held=all bias=*\n"
+      "T=1..17 top=1 E=2 hidden=32 inter=32 swiglu=deepseek held=all bias=without\n"
       // More picks than a workgroup has work-items. (As many experts are moe_test's: 5 MiB of
       // weights for each kind of data.)
-      "T=30 top=10 E=3 hidden=32 inter=32 swiglu=deepseek\n",
+      "T=30 top=10 E=3 hidden=32 inter=32 swiglu=deepseek held=some bias=without\n",
       OfModels(OfRank),
-      "random 4: T=1..6 top=1..16 E=1..6 hidden=32*{1..16} inter=32*{1..5} swiglu=*\n"
-      "T=0 top=2 E=3 hidden=64 inter=32 swiglu=deepseek\n"
-      "T=1 top=17 E=3 hidden=64 inter=32 swiglu=deepseek  # refused, as the next two\n"
-      "T=1 top=2 E=3 hidden=48 inter=32 swiglu=deepseek\n"
-      "T=1 top=2 E=3 hidden=64 inter=40 swiglu=deepseek");
+      "random 4: T=1..6 top=1..16 E=1..6 hidden=32*{1..16} inter=32*{1..5} "
+      "swiglu=* held=* bias=*\n"
+      "T=0 top=2 E=3 hidden=64 inter=32 swiglu=deepseek held=all bias=without\n"
+      // Refused, all three.
+      "T=1 top=17 E=3 hidden=64 inter=32 swiglu=deepseek held=all bias=without\n"
+      "T=1 top=2 E=3 hidden=48 inter=32 swiglu=deepseek held=all bias=without\n"
+      "T=1 top=2 E=3 hidden=64 inter=40 swiglu=deepseek held=all bias=without");
   const std::string k = "roundup(hidden, 256)", rows = "2 * roundup(inter, 64)";
   operation.arguments = {
       {.name = "x", .format = "bf16", .extents = {"T", "hidden"}},
       ExpertIndices(),
       PreparedFp4("w13", {"E", rows, k}),
       WeightCodes("w13_codes", {"E", rows, k + " / 32"}, 7),
+      ExpertBias("w13_bias", "2 * inter", kW13BiasGap),
       {.name = "grouping", .format = "u32", .role = Role::kOutput, .extents = GroupingWords()},
       {.name = "mid",
        .format = "e4m3fnuz",

@@ -1,0 +1,110 @@
+#ifndef LANEWISE_HIP_GFX942_MOE_WEIGHTS_H_
+#define LANEWISE_HIP_GFX942_MOE_WEIGHTS_H_
+
+// The experts of a MoE layer from a prepared file to the device.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "checkpoint/prepared.h"
+#include "hip/gfx942/moe_problem.h"
+#include "hip/gfx942/shared_expert.h"
+#include "hip/gfx942/swiglu.h"
+#include "hip/runtime/buffer.h"
+
+namespace lanewise::hip::gfx942 {
+
+// The routed experts' tensors in a prepared file, by name.
+struct MoeTensorNames {
+  std::string w13, w13_codes, w2, w2_codes;
+};
+
+// `prefix`.w13.weight, .w13.scale, .w2.weight, .w2.scale: DeepSeek's, say of
+// "layers.3.ffn.experts".
+MoeTensorNames ExpertNames(std::string_view prefix);
+
+// Where the weights are on the device: moe_up_gate.h and moe_down.h state their shapes.
+struct MoeWeightPointers {
+  const void* w13;
+  const void* w13_codes;
+  const void* w2;
+  const void* w2_codes;
+  const void* w13_bias = nullptr;  // or null, as the next
+  const void* w2_bias = nullptr;
+};
+
+// A layer's routed experts in device memory.
+class MoeWeights {
+ public:
+  // Copies to the current device. NotFound for a missing tensor; FailedPrecondition for one in
+  // another layout than the kernels read, naming it and both; InvalidArgument where the shapes or
+  // padded sizes do not belong together.
+  static absl::StatusOr<MoeWeights> Upload(const PreparedCheckpoint& file,
+                                           const MoeTensorNames& names);
+
+  MoeProblem Problem(int64_t tokens, int64_t top_k, const Swiglu& swiglu) const;
+  MoeWeightPointers pointers() const {
+    return {w13_.data(), w13_codes_.data(), w2_.data(), w2_codes_.data()};
+  }
+  int64_t experts() const { return experts_; }
+  int64_t hidden() const { return hidden_; }
+  int64_t inter() const { return inter_; }
+
+ private:
+  MoeWeights(int64_t experts, int64_t hidden, int64_t inter, Buffer w13, Buffer w13_codes,
+             Buffer w2, Buffer w2_codes)
+      : experts_(experts),
+        hidden_(hidden),
+        inter_(inter),
+        w13_(std::move(w13)),
+        w13_codes_(std::move(w13_codes)),
+        w2_(std::move(w2)),
+        w2_codes_(std::move(w2_codes)) {}
+
+  int64_t experts_, hidden_, inter_;
+  Buffer w13_, w13_codes_, w2_, w2_codes_;
+};
+
+// The shared expert's tensors in a prepared file, by name.
+struct SharedTensorNames {
+  std::string gate, gate_codes, up, up_codes, down, down_codes;
+};
+
+// `prefix`.w1.weight, .w1.scale, .w3.weight and so on: DeepSeek's, say of
+// "layers.3.ffn.shared_experts".
+SharedTensorNames SharedExpertNames(std::string_view prefix);
+
+// A layer's shared expert in device memory, gate and up as one matrix.
+class SharedWeights {
+ public:
+  // As MoeWeights::Upload.
+  static absl::StatusOr<SharedWeights> Upload(const PreparedCheckpoint& file,
+                                              const SharedTensorNames& names);
+
+  SharedExpert::Problem Problem(int64_t tokens, const Swiglu& swiglu) const;
+  SharedExpert::Weights pointers() const {
+    return {gate_up_.data(), gate_up_codes_.data(), down_.data(), down_codes_.data()};
+  }
+  int64_t hidden() const { return hidden_; }
+  int64_t inter() const { return inter_; }
+
+ private:
+  SharedWeights(int64_t hidden, int64_t inter, Buffer gate_up, Buffer gate_up_codes, Buffer down,
+                Buffer down_codes)
+      : hidden_(hidden),
+        inter_(inter),
+        gate_up_(std::move(gate_up)),
+        gate_up_codes_(std::move(gate_up_codes)),
+        down_(std::move(down)),
+        down_codes_(std::move(down_codes)) {}
+
+  int64_t hidden_, inter_;
+  Buffer gate_up_, gate_up_codes_, down_, down_codes_;
+};
+
+}  // namespace lanewise::hip::gfx942
+
+#endif  // LANEWISE_HIP_GFX942_MOE_WEIGHTS_H_
