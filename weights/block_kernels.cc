@@ -26,7 +26,8 @@ struct Counting {
   std::size_t nans = 0;
 };
 
-#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
+// Elsewhere every plan is of runs: registers of a size that is known here are what pays.
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_HAVE_SCALABLE
 #define LANEWISE_FIXED_REGISTERS 0
 #else
 #define LANEWISE_FIXED_REGISTERS 1
@@ -194,9 +195,7 @@ void UnpackRuns(const UnpackBlockArgs& args) {
 
 #if !LANEWISE_FIXED_REGISTERS
 
-// No registers of a size known here: every plan is of runs.
 int VectorBytesImpl() { return 0; }
-template <Rewrite kRewrite>
 void PackTiles(const PackBlockArgs&, Counting&) {}
 void UnpackTiles(const UnpackBlockArgs&) {}
 
@@ -355,15 +354,18 @@ struct RowTile {
 };
 
 // `count` registers of a tile at the rows' edge, or with padding.
-template <Rewrite kRewrite>
 HWY_NOINLINE void FillAtEdge(const RowTile& tile, int first, int count, std::int64_t bytes,
                              const PackBlockArgs& args, std::uint8_t* to, Counting& counting) {
+  const auto pack = args.rewrite == Rewrite::kE4m3ToFnuz ? &PackRun<Rewrite::kE4m3ToFnuz>
+                    : args.rewrite == Rewrite::kE2m1DropNegativeZero
+                        ? &PackRun<Rewrite::kE2m1DropNegativeZero>
+                        : &PackRun<Rewrite::kNone>;
   for (int i = first; i < first + count; ++i, to += bytes) {
     const std::uint8_t* const row = tile.rows[tile.loads[i].row];
     const std::int64_t at = tile.at + tile.loads[i].byte;
     const std::int64_t valid =
         row == nullptr ? 0 : std::clamp<std::int64_t>(args.valid_bytes - at, 0, bytes);
-    PackRun<kRewrite>(valid > 0 ? row + at : nullptr, valid, bytes, args.padding, to, counting);
+    pack(valid > 0 ? row + at : nullptr, valid, bytes, args.padding, to, counting);
   }
 }
 
@@ -385,8 +387,8 @@ HWY_INLINE void LoadRows(D d, const RowTile& tile, int first, const PackBlockArg
     return;
   }
   HWY_ALIGN std::uint8_t bytes[hn::MaxLanes(D()) << kBits];
-  FillAtEdge<kRewrite>(tile, first, 1 << kBits, static_cast<std::int64_t>(hn::Lanes(d)), args,
-                       bytes, counting);
+  FillAtEdge(tile, first, 1 << kBits, static_cast<std::int64_t>(hn::Lanes(d)), args, bytes,
+             counting);
   Each(r, [&](V& v, int i) HWY_ATTR { v = hn::Load(d, bytes + i * hn::Lanes(d)); });
 }
 
@@ -449,7 +451,8 @@ HWY_NOINLINE void PackTilesOf(D d, const PackBlockArgs& args, Counting& total) {
   std::int64_t byte_base = args.byte_base;
   std::uint8_t* memory = args.memory;
   for (std::int64_t repeat = 0; repeat < args.repeat; ++repeat) {
-    from.inside = args.all_rows && byte_base + plan.byte_end <= args.valid_bytes;
+    from.inside =
+        args.rewrite == kRewrite && args.all_rows && byte_base + plan.byte_end <= args.valid_bytes;
     for (const TilePlace& tile : plan.tiles) {
       from.rows = args.rows + tile.row;
       from.at = byte_base + tile.byte;
@@ -584,30 +587,40 @@ HWY_NOINLINE void UnpackTilesOf(D d, const UnpackBlockArgs& args) {
   }
 }
 
-// Calls run.Of<exchanges, side bits>() with those of the plan. A register has no more bits to
-// exchange than its bytes do, and kMaxSideBits + 2 in all are exceeded by exchanges alone.
-template <int kExchanges, int kSide, int kVectorBits, class Run>
+// Calls run.Of<exchanges, side bits>() with those of the plan.
+template <int kExchanges, bool kSides, int kVectorBits, class Run>
 HWY_INLINE void WithShape(const RegionPlan& plan, const Run& run) {
   if constexpr (kExchanges <= kVectorBits) {
+    constexpr int kSide = SideBits(kExchanges);
     if (plan.network.register_bits != kExchanges) {
-      return WithShape<kExchanges + 1, 0, kVectorBits>(plan, run);
+      WithShape<kExchanges + 1, kSides, kVectorBits>(plan, run);
+    } else if (plan.side_bits == 0) {
+      run.template Of<kExchanges, 0>();
+    } else if constexpr ((1 << kVectorBits) == kVectorBytes && kSide > 0 &&
+                         (kSides || kExchanges == 0)) {
+      run.template Of<kExchanges, kSide>();
     }
-    constexpr bool kMore = (1 << kVectorBits) == kVectorBytes && kSide < kMaxSideBits &&
-                           kExchanges + kSide < kMaxSideBits + 2 && kExchanges <= kPart;
-    if constexpr (kMore) {
-      if (plan.side_bits != kSide) return WithShape<kExchanges, kSide + 1, kVectorBits>(plan, run);
-    }
-    run.template Of<kExchanges, kSide>();
   }
 }
 
-template <int kBytes, Rewrite kRewrite>
+// Narrow registers are for rows of odd sizes: there what rewrites goes the way of a tile at the
+// rows' edge, through a buffer.
+template <int kBytes>
 struct PackRunner {
   const PackBlockArgs& args;
   Counting& counting;
   template <int kExchanges, int kSide>
   void Of() const {
-    PackTilesOf<kExchanges, kSide, kRewrite>(hn::CappedTag<std::uint8_t, kBytes>(), args, counting);
+    constexpr hn::CappedTag<std::uint8_t, kBytes> d;
+    if constexpr (kBytes == kVectorBytes) {
+      if (args.rewrite == Rewrite::kE4m3ToFnuz) {
+        return PackTilesOf<kExchanges, kSide, Rewrite::kE4m3ToFnuz>(d, args, counting);
+      }
+      if (args.rewrite == Rewrite::kE2m1DropNegativeZero) {
+        return PackTilesOf<kExchanges, kSide, Rewrite::kE2m1DropNegativeZero>(d, args, counting);
+      }
+    }
+    PackTilesOf<kExchanges, kSide, Rewrite::kNone>(d, args, counting);
   }
 };
 template <int kBytes>
@@ -622,23 +635,22 @@ struct UnpackRunner {
 template <int kBytes>
 constexpr int kBitsOf = std::countr_zero(static_cast<unsigned>(kBytes));
 
-template <int kBytes, Rewrite kRewrite>
+template <int kBytes>
 void PackTilesOfWidth(const PackBlockArgs& args, Counting& counting) {
-  WithShape<0, 0, kBitsOf<kBytes> >(*args.plan, PackRunner<kBytes, kRewrite>{args, counting});
+  WithShape<0, true, kBitsOf<kBytes> >(*args.plan, PackRunner<kBytes>{args, counting});
 }
 template <int kBytes>
 void UnpackTilesOfWidth(const UnpackBlockArgs& args) {
-  WithShape<0, 0, kBitsOf<kBytes> >(*args.plan, UnpackRunner<kBytes>{args});
+  WithShape<0, false, kBitsOf<kBytes> >(*args.plan, UnpackRunner<kBytes>{args});
 }
 
 // A plan's registers are no wider than the machine's.
-template <Rewrite kRewrite>
 void PackTiles(const PackBlockArgs& args, Counting& counting) {
-  if (args.plan->vector_bytes == 16) return PackTilesOfWidth<16, kRewrite>(args, counting);
+  if (args.plan->vector_bytes == 16) return PackTilesOfWidth<16>(args, counting);
   if (args.plan->vector_bytes == 32) {
-    return PackTilesOfWidth<HWY_MIN(32, kVectorBytes), kRewrite>(args, counting);
+    return PackTilesOfWidth<HWY_MIN(32, kVectorBytes)>(args, counting);
   }
-  PackTilesOfWidth<kVectorBytes, kRewrite>(args, counting);
+  PackTilesOfWidth<kVectorBytes>(args, counting);
 }
 
 void UnpackTiles(const UnpackBlockArgs& args) {
@@ -649,27 +661,19 @@ void UnpackTiles(const UnpackBlockArgs& args) {
 
 #endif
 
-template <Rewrite kRewrite>
-void PackBlockWith(const PackBlockArgs& args) {
+void PackBlockImpl(const PackBlockArgs& args) {
   Counting counting;
-  if (args.plan->vector_bytes == 0) {
-    PackRuns<kRewrite>(args, counting);
+  if (args.plan->vector_bytes != 0) {
+    PackTiles(args, counting);
+  } else if (args.rewrite == Rewrite::kE4m3ToFnuz) {
+    PackRuns<Rewrite::kE4m3ToFnuz>(args, counting);
+  } else if (args.rewrite == Rewrite::kE2m1DropNegativeZero) {
+    PackRuns<Rewrite::kE2m1DropNegativeZero>(args, counting);
   } else {
-    PackTiles<kRewrite>(args, counting);
+    PackRuns<Rewrite::kNone>(args, counting);
   }
   args.counts->negative_zeros += static_cast<std::int64_t>(counting.negative_zeros);
   args.counts->nans += static_cast<std::int64_t>(counting.nans);
-}
-
-void PackBlockImpl(const PackBlockArgs& args) {
-  switch (args.rewrite) {
-    case Rewrite::kNone:
-      return PackBlockWith<Rewrite::kNone>(args);
-    case Rewrite::kE4m3ToFnuz:
-      return PackBlockWith<Rewrite::kE4m3ToFnuz>(args);
-    case Rewrite::kE2m1DropNegativeZero:
-      return PackBlockWith<Rewrite::kE2m1DropNegativeZero>(args);
-  }
 }
 
 void UnpackBlockImpl(const UnpackBlockArgs& args) {

@@ -89,21 +89,25 @@ void PlanRegisters(const RegisterBits& bits, const PlanOptions& options,
   // Lines between the tile's lines in memory join it, so that stores to memory follow each other.
   // Stores to rows follow each other from tile to tile, and the fewer rows a tile has the better.
   const int exchanges = static_cast<int>(network.incoming.size());
-  const bool widest = 1 << bits.line.size() == options.vector_bytes;
-  for (std::int64_t stride = std::int64_t{1} << bits.line.size();
-       widest && (exchanges == 0 || !options.to_rows) &&
-       exchanges + plan->side_bits < kMaxSideBits + 2;
-       stride *= 2) {
-    const auto next = std::find_if(factors->begin(), factors->end(), [&](const PlanFactor& factor) {
-      return factor.size == 2 && factor.memory == stride && !factor.in_tile &&
-             (lead_bytes == 0 || factor.memory < lead_bytes);
-    });
-    if (next == factors->end() || plan->side_bits == kMaxSideBits) break;
-    next->in_tile = true;
-    ++plan->side_bits;
-    Expand(*next, 2, &plan->loads);
+  std::vector<PlanFactor*> beside;
+  if (1 << bits.line.size() == options.vector_bytes && (exchanges == 0 || !options.to_rows)) {
+    for (int side = 0; side < SideBits(exchanges); ++side) {
+      const std::int64_t stride = std::int64_t{1} << (bits.line.size() + side);
+      const auto next =
+          std::find_if(factors->begin(), factors->end(), [&](const PlanFactor& factor) {
+            return factor.size == 2 && factor.memory == stride && !factor.in_tile &&
+                   (lead_bytes == 0 || factor.memory < lead_bytes);
+          });
+      if (next != factors->end()) beside.push_back(&*next);
+    }
+    if (std::ssize(beside) < SideBits(exchanges)) beside.clear();
+  }
+  plan->side_bits = static_cast<int>(beside.size());
+  for (PlanFactor* factor : beside) {
+    factor->in_tile = true;
+    Expand(*factor, 2, &plan->loads);
     for (std::size_t i = 0, n = plan->stores.size(); i < n; ++i) {
-      plan->stores.push_back(plan->stores[i] + stride);
+      plan->stores.push_back(plan->stores[i] + factor->memory);
     }
   }
   for (std::size_t k = 0; k < network.incoming.size(); ++k) {

@@ -24,9 +24,12 @@
 
 namespace lanewise {
 
-// Register bits beside those that the network exchanges, at most; none where the registers are not
-// the widest.
+// Register bits beside those that the network exchanges: this many or none, and none where the
+// registers are not the widest.
 inline constexpr int kMaxSideBits = 2;
+constexpr int SideBits(int exchanges) {
+  return exchanges <= 2 ? kMaxSideBits : exchanges == 3 ? 1 : 0;  // 16 registers
+}
 
 // A place in a block: which of its rows, how far along the row, how far in memory.
 struct TilePlace {

@@ -1,14 +1,18 @@
-// bazel run //benchmarks/pack:draw -- pack.json docs/pack.svg docs/performance.md
+// bazel run //benchmarks/pack:draw -- pack.json [more.json ...] docs/pack.svg docs/performance.md
 //
 // Draws what `bazel run //benchmarks -- --json pack.json` wrote, and writes its table into the
-// document between the marks.
+// document between the marks. The rows of several runs, the largest sizes' for one, are put
+// together; the first says what the picture says of the machine.
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -40,11 +44,20 @@ absl::Status Write(const std::string& path, const std::string& text) {
   return out ? absl::OkStatus() : absl::UnavailableError(absl::StrCat("could not write ", path));
 }
 
-absl::Status Draw(const std::string& json, const std::string& svg, const std::string& document) {
-  const absl::StatusOr<std::string> text = Read(json);
-  if (!text.ok()) return text.status();
-  const absl::StatusOr<Report> report = FromJson(*text);
-  if (!report.ok()) return report.status();
+absl::Status Draw(std::span<const std::string> jsons, const std::string& svg,
+                  const std::string& document) {
+  Report report;
+  for (std::size_t i = 0; i < jsons.size(); ++i) {
+    const absl::StatusOr<std::string> text = Read(jsons[i]);
+    if (!text.ok()) return text.status();
+    absl::StatusOr<Report> next = FromJson(*text);
+    if (!next.ok()) return next.status();
+    if (i == 0) {
+      report = *std::move(next);
+    } else {
+      report.rows.insert(report.rows.end(), next->rows.begin(), next->rows.end());
+    }
+  }
   absl::StatusOr<std::string> page = Read(document);
   if (!page.ok()) return page.status();
   const std::size_t begin = page->find(kBegin), end = page->find(kEnd);
@@ -53,8 +66,8 @@ absl::Status Draw(const std::string& json, const std::string& svg, const std::st
         absl::StrCat(document, " has no lines ", kBegin, "and ", kEnd));
   }
   const std::size_t table = begin + sizeof kBegin - 1;
-  page->replace(table, end - table, Markdown(*report));
-  if (absl::Status status = Write(svg, Svg(*report)); !status.ok()) return status;
+  page->replace(table, end - table, Markdown(report));
+  if (absl::Status status = Write(svg, Svg(report)); !status.ok()) return status;
   return Write(document, *page);
 }
 
@@ -62,13 +75,15 @@ absl::Status Draw(const std::string& json, const std::string& svg, const std::st
 }  // namespace lanewise::benchmarks
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: draw PACK.json PLOT.svg DOCUMENT.md\n");
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: draw PACK.json [MORE.json ...] PLOT.svg DOCUMENT.md\n");
     return 2;
   }
   using lanewise::benchmarks::UserPath;
-  const absl::Status status =
-      lanewise::benchmarks::Draw(UserPath(argv[1]), UserPath(argv[2]), UserPath(argv[3]));
+  std::vector<std::string> paths;
+  for (int i = 1; i < argc; ++i) paths.push_back(UserPath(argv[i]));
+  const absl::Status status = lanewise::benchmarks::Draw(std::span(paths).first(paths.size() - 2),
+                                                         paths[argc - 3], paths[argc - 2]);
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return 1;

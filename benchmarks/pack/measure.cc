@@ -1,5 +1,7 @@
 #include "benchmarks/pack/measure.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -15,10 +17,21 @@ double MedianOf(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-double SecondsOf(const std::function<void()>& body, int calls) {
-  const auto begin = std::chrono::steady_clock::now();
+double Now(const MeasureOptions& options) {
+  if (options.clock == Clock::kWall) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+  timespec spent = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+  return (static_cast<double>(spent.tv_sec) + 1e-9 * static_cast<double>(spent.tv_nsec)) /
+         options.threads;
+}
+
+double SecondsOf(const std::function<void()>& body, int calls, const MeasureOptions& options) {
+  const double begin = Now(options);
   for (int i = 0; i < calls; ++i) body();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / calls;
+  return (Now(options) - begin) / calls;
 }
 
 }  // namespace
@@ -35,13 +48,13 @@ std::vector<Samples> MeasureInTurn(std::span<const std::function<void()>> bodies
   std::vector<int> calls;
   for (const std::function<void()>& body : bodies) {
     body();
-    const double once = std::max(SecondsOf(body, 1), 1e-9);
+    const double once = std::max(SecondsOf(body, 1, options), 1e-9);
     calls.push_back(
         static_cast<int>(std::clamp(std::ceil(options.sample_seconds / once), 1., 1e6)));
   }
   for (int repetition = 0; repetition < options.repetitions; ++repetition) {
     for (std::size_t i = 0; i < bodies.size(); ++i) {
-      samples[i].seconds.push_back(SecondsOf(bodies[i], calls[i]));
+      samples[i].seconds.push_back(SecondsOf(bodies[i], calls[i], options));
     }
   }
   return samples;

@@ -16,7 +16,13 @@ struct Samples {
   double Median() const;  // the middle one, or the mean of the two; 0 of none
 };
 
+// What counts as time: what a clock on the wall shows, or what the processors spent on this process
+// divided by its threads, which waits for a processor are not part of.
+enum class Clock { kWall, kProcessor };
+
 struct MeasureOptions {
+  Clock clock = Clock::kWall;
+  int threads = 1;  // that share the processors' time
   int repetitions = 9;
   // A sample is as many calls as take about this long, so that the clock and the start of threads
   // do not count.

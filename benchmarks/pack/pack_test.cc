@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "benchmarks/pack/cases.h"
@@ -27,6 +29,17 @@ TEST(Measure, RunsAllInTurnInEveryRepetition) {
   EXPECT_EQ(samples[1].seconds.size(), 3u);
 }
 
+TEST(Measure, ProcessorTimeLeavesWaitsOut) {
+  const std::function<void()> bodies[] = {
+      [] { std::this_thread::sleep_for(std::chrono::milliseconds(30)); }};
+  MeasureOptions options;
+  options.repetitions = 1;
+  options.sample_seconds = 0;
+  EXPECT_GE(MeasureInTurn(bodies, options)[0].Best(), 0.03);
+  options.clock = Clock::kProcessor;
+  EXPECT_LT(MeasureInTurn(bodies, options)[0].Best(), 0.02);
+}
+
 TEST(Measure, ComparesWithTheBetterCopyOfEachTurn) {
   const Samples a{{1, 4, 6}}, b{{2, 3, 9}}, subject{{2, 2, 2}};
   EXPECT_EQ(MedianRatio(a, b, subject), 1.5);  // of 0.5, 1.5, 3
@@ -39,6 +52,7 @@ TEST(Report, ComesBackFromJson) {
   Report report;
   report.processor = "some \"processor\"";
   report.pages = "small";
+  report.clock = "processor";
   report.repetitions = 7;
   Row row;
   row.layout = "gfx942/dense", row.direction = "pack", row.rewrite = "fnuz";
@@ -50,6 +64,7 @@ TEST(Report, ComesBackFromJson) {
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(back->processor, report.processor);
   EXPECT_EQ(back->pages, "small");
+  EXPECT_EQ(back->clock, "processor");
   EXPECT_EQ(back->repetitions, 7);
   ASSERT_EQ(back->rows.size(), 1u);
   const Row& got = back->rows[0];
@@ -69,7 +84,9 @@ TEST(Report, ComesBackFromJson) {
 TEST(Report, RefusesOtherJson) {
   EXPECT_FALSE(FromJson("{").ok());
   EXPECT_FALSE(FromJson("{}").ok());
-  EXPECT_FALSE(FromJson(R"({"processor": "", "pages": "", "repetitions": 1, "rows": [{}]})").ok());
+  EXPECT_FALSE(
+      FromJson(R"({"processor": "", "pages": "", "clock": "", "repetitions": 1, "rows": [{}]})")
+          .ok());
 }
 
 TEST(Report, TargetsHoldFromFourMebibytesUp) {

@@ -85,10 +85,10 @@ std::string Svg(const Report& report) {
       "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
       "<text x=\"10\" y=\"18\" font-size=\"13\">Speed as a ratio to the better of memcpy and a "
       "streaming copy</text>\n"
-      "<text x=\"10\" y=\"34\" fill=\"#666\">%s, %s pages, best of %d turns each; 1 is as fast as "
-      "the "
-      "copy</text>\n",
-      width, height, width, height, Escaped(report.processor), report.pages, report.repetitions);
+      "<text x=\"10\" y=\"34\" fill=\"#666\">%s, %s pages, %s time, best of %d turns each; 1 is as "
+      "fast as the copy</text>\n",
+      width, height, width, height, Escaped(report.processor), report.pages, report.clock,
+      report.repetitions);
   const double bottom = height - 36;
   for (std::size_t panel = 0; panel < threads.size(); ++panel) {
     const double left = kNameWidth + kPanelWidth * static_cast<double>(panel);

@@ -32,6 +32,7 @@ std::string ToJson(const Report& report) {
   nlohmann::ordered_json json;
   json["processor"] = report.processor;
   json["pages"] = report.pages;
+  json["clock"] = report.clock;
   json["repetitions"] = report.repetitions;
   json["rows"] = nlohmann::ordered_json::array();
   // Four digits say all that a time says.
@@ -61,6 +62,7 @@ absl::StatusOr<Report> FromJson(std::string_view text) {
     Report report;
     report.processor = json.at("processor");
     report.pages = json.at("pages");
+    report.clock = json.at("clock");
     report.repetitions = json.at("repetitions");
     for (const nlohmann::json& entry : json.at("rows")) {
       Row row;

@@ -35,6 +35,7 @@ struct Row {
 struct Report {
   std::string processor;
   std::string pages;  // "small" or "huge"
+  std::string clock;  // "wall" or "processor"
   int repetitions = 0;
   std::vector<Row> rows;
 };
