@@ -21,6 +21,8 @@ inline constexpr std::string_view kSourceHeaderKey = "lanewise.x.source_header";
 inline constexpr std::string_view kRecipeTextKey = "lanewise.x.recipe";
 inline constexpr std::string_view kOptionsKey = "lanewise.x.options";
 inline constexpr std::string_view kSourceFilesKey = "lanewise.x.source_files";
+// The name of the index beside the file, where there is one.
+inline constexpr std::string_view kIndexKey = "lanewise.x.index";
 
 // Names of the tensors that lossless stores: signs of zeros (weights/zero_signs.h) of a prepared
 // tensor, and the original of one that was dequantized.

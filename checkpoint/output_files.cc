@@ -68,15 +68,18 @@ absl::Status CheckOutside(const TensorSet& source, const std::string& out) {
       absl::StrCat(out, " lies in ", source.directory(), ", the checkpoint that is read"));
 }
 
-// Files that do not belong would be read as part of the prepared checkpoint.
-absl::Status CheckNoOthers(const std::string& directory, const std::set<std::string>& own) {
+// `own` may be there; `of_run` are the files that this run would write. Files that do not belong
+// would be read as part of the prepared checkpoint.
+absl::Status CheckNoOthers(const std::string& directory, const std::set<std::string>& own,
+                           const std::set<std::string>& of_run) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename().string();
     if (!name.ends_with(".safetensors") && !name.ends_with(".safetensors.index.json")) continue;
     if (own.count(name) > 0) continue;
     return absl::AlreadyExistsError(
-        absl::StrCat(directory, " holds ", name, " already; --overwrite goes on all the same"));
+        absl::StrCat(directory, " holds ", name, " already; --overwrite goes on all the same",
+                     of_run.count(name) > 0 ? ", --resume with what is there" : ""));
   }
   return absl::OkStatus();
 }
@@ -182,7 +185,7 @@ absl::Status CheckPlaces(const JobPlan& plan, std::span<const OutputFile> files,
   if (plan.HasIndex()) own.insert(plan.source->index_name());
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
     const std::set<std::string> nothing;
-    absl::Status status = CheckNoOthers(plan.ranks[r].out, rules.shared ? own : nothing);
+    absl::Status status = CheckNoOthers(plan.ranks[r].out, rules.shared ? own : nothing, own);
     if (!status.ok()) return status;
     if (!plan.HasIndex()) continue;
     const absl::StatusOr<std::string> text = IndexTextOf(plan, files, r);

@@ -97,6 +97,7 @@ PreparedWriter::About AboutFile(const JobPlan& plan, const OutputFile& file) {
   PreparationOptions options = plan.options;
   options.rank = plan.ranks[file.rank].rank;
   about.more[std::string(kOptionsKey)] = OptionsJson(options, plan.lossless);
+  if (plan.HasIndex()) about.more[std::string(kIndexKey)] = plan.source->index_name();
   // All of them, in every file: a file that is missing is missed.
   about.more[std::string(kSourceFilesKey)] = SourceFilesJson(*plan.source);
   return about;

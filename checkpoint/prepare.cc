@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -101,12 +102,36 @@ class Preparer {
     return fold;
   }
 
+  // Packed experts whose names no rule knows would be copied without a word.
+  void NoteStrangeExperts(const RecipeMatch& match) {
+    std::set<std::string> known;
+    for (const MatchedWeight& weight : match.weights) {
+      for (const WeightPart& part : weight.parts) known.insert({part.weight, part.scale});
+    }
+    std::int64_t strange = 0;
+    const TensorSpec* first = nullptr;
+    for (const TensorSpec& tensor : specs_) {
+      const bool packed = tensor.dtype == DType::kU8 || tensor.dtype == DType::kI8;
+      if (!packed || tensor.shape.size() < 2 || known.count(tensor.name) > 0 ||
+          tensor.name.find("expert") == std::string::npos) {
+        continue;
+      }
+      if (strange++ == 0) first = &tensor;
+    }
+    if (first == nullptr || plan_.recipe.name == "none") return;
+    report_.notes.push_back(
+        absl::StrCat(strange, strange == 1 ? " tensor" : " tensors", " of packed bytes, such as ",
+                     first->name, ", may be quantized experts, but recipe ", plan_.recipe.name,
+                     " has no rule for the name: copied as they are"));
+  }
+
   absl::Status PlanRanks() {
     const RecipeMatch match = MatchRecipe(plan_.recipe, specs_);
     if (match.weights.empty() && match.refused.empty() && plan_.recipe.name != "none") {
       report_.notes.push_back(absl::StrCat("recipe ", plan_.recipe.name,
                                            " matches no tensor here: all of them are copied"));
     }
+    NoteStrangeExperts(match);
     for (int rank = 0; rank < request_.options.ranks; ++rank) {
       if (request_.rank && *request_.rank != rank) continue;
       PreparationOptions options = request_.options;

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "checkpoint/atomic_file.h"
 #include "checkpoint/buffer_pool.h"
-#include "checkpoint/digest.h"
+#include "checkpoint/digest_of_pages.h"
 #include "checkpoint/made_directories.h"
 #include "checkpoint/mapped_file.h"
 #include "checkpoint/memory_budget.h"
@@ -33,18 +33,6 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 // Pieces of this size are written while they are in a core's second-level cache, and cost few
 // calls.
 constexpr std::int64_t kPieceBytes = 2 * kMiB;
-
-std::string DigestOfFile(std::span<const std::uint8_t> file) {
-  constexpr std::int64_t kPiece = 2 * kPageBlockBytes;
-  Digest digest;
-  for (std::int64_t at = 0; at < std::ssize(file); at += kPiece) {
-    const auto piece = file.subspan(at, std::min(kPiece, std::ssize(file) - at));
-    PopulatePages(piece);
-    digest.Update(piece);
-    ReleasePages(file, piece);
-  }
-  return digest.Hex();
-}
 
 class Restorer {
  public:
@@ -113,7 +101,7 @@ class Restorer {
                     [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; })) {
       return "its header is not its source's";
     }
-    if (DigestOfFile(bytes) == file.digest) return "";
+    if (DigestOfPages(bytes) == file.digest) return "";
     exact_[i] = false;
     if (!Losses(file).any()) return "its digest is not its source's";
     // What was discarded may be all that differs; then only the times can tell.

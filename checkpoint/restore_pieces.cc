@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "checkpoint/digest_of_pages.h"
 #include "checkpoint/kept_metadata.h"
 #include "checkpoint/text.h"
 #include "weights/zero_signs.h"
@@ -34,19 +35,11 @@ absl::StatusOr<Parts> PartsOf(const RestoreJob& job, std::size_t file) {
   return all;
 }
 
-// Bytes of one tensor that are digested at a time.
+// What a tensor that is digested for itself holds of its pages.
 constexpr std::int64_t kScanBytes = 2 * kPageBlockBytes;
 
 absl::Status Scan(const StoredBytes& stored) {
-  Digest digest;
-  for (std::int64_t at = 0; at < std::ssize(stored.bytes); at += kScanBytes) {
-    const auto piece =
-        stored.bytes.subspan(at, std::min(kScanBytes, std::ssize(stored.bytes) - at));
-    PopulatePages(piece);
-    digest.Update(piece);
-    ReleasePages(stored.mapping, piece);
-  }
-  return stored.prepared->CheckDigest(stored.name, digest.Hex());
+  return stored.prepared->CheckDigest(stored.name, DigestOfPages(stored.mapping, stored.bytes));
 }
 
 }  // namespace

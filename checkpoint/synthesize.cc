@@ -111,6 +111,11 @@ absl::Status Fill(const SynthesizeRequest& request, const Shard& shard, Safetens
   ParallelFor(threads, threads, [&](std::int64_t, std::int64_t, int) {
     std::vector<std::uint8_t> buffer(kPieceBytes);
     while (const std::optional<Piece> piece = take()) {
+      if (request.cancel != nullptr && *request.cancel) {
+        const std::lock_guard lock(mutex);
+        status.Update(absl::CancelledError("interrupted; nothing is left at the output"));
+        return;
+      }
       const SyntheticTensor& tensor = request.tensors[shard.begin + piece->tensor];
       const std::span<std::uint8_t> bytes =
           std::span(buffer).first(static_cast<std::size_t>(piece->size));

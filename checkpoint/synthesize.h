@@ -4,6 +4,7 @@
 // Writes a checkpoint of random weights with a model's names, dtypes and shapes, so that a
 // preparation can be tried at full size without a download.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,8 +23,9 @@ struct SynthesizeRequest {
   std::uint64_t seed = 0;
   // A file takes tensors until the next one would make its tensors more than this; at least one.
   std::int64_t shard_bytes = 5'000'000'000;
-  int threads = 0;         // 0: all of the machine's
-  bool overwrite = false;  // replace files that are at `out` already
+  int threads = 0;                            // 0: all of the machine's
+  bool overwrite = false;                     // replace files that are at `out` already
+  const std::atomic<bool>* cancel = nullptr;  // becomes true when the work is to end
 };
 
 struct SynthesizedFile {
@@ -41,8 +43,8 @@ using SynthesizeProgress = std::function<void(std::int64_t done, std::int64_t to
 // Writes the files and then the index; memory holds a few MiB a thread, and the names. The bytes of
 // a tensor follow from the seed, its name, dtype and shape alone: not from threads, files, or which
 // other tensors there are. Each file gets its name when it is complete and on disk; where a later
-// one fails, those of this call are removed again. Refuses an `out` that holds such files or an
-// index already (unless overwrite), and a model without tensors.
+// one fails, or the work is cancelled, those of this call are removed again. Refuses an `out` that
+// holds such files or an index already (unless overwrite), and a model without tensors.
 absl::StatusOr<std::vector<SynthesizedFile>> SynthesizeCheckpoint(
     const SynthesizeRequest& request, const SynthesizeProgress& progress);
 

@@ -30,7 +30,7 @@ CLI::Validator NotEmpty() {
       [](std::string& path) { return path.empty() ? std::string("the path is empty") : ""; }, "");
 }
 
-absl::StatusOr<std::int64_t> ParseSize(const std::string& text) {
+absl::StatusOr<std::int64_t> ParseSize(const std::string& text, bool decimal) {
   const auto refuse = [&] {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", text, "\" is no size: expected such as 512M or 1.5GiB"));
@@ -40,9 +40,11 @@ absl::StatusOr<std::int64_t> ParseSize(const std::string& text) {
   const auto [rest, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
   if (error != std::errc()) return refuse();
   std::string unit(rest, end);
-  for (const char* suffix : {"iB", "B"}) {
+  double thousand = decimal ? 1000 : 1024;
+  for (const char* suffix : {"iB", "i", "B"}) {
     if (!unit.ends_with(suffix)) continue;
     unit.resize(unit.size() - std::strlen(suffix));
+    if (suffix[0] == 'i') thousand = 1024;
     break;
   }
   constexpr std::string_view kUnits = "KMGT";
@@ -51,7 +53,7 @@ absl::StatusOr<std::int64_t> ParseSize(const std::string& text) {
     const std::size_t power =
         kUnits.find(static_cast<char>(std::toupper(static_cast<unsigned char>(unit[0]))));
     if (power == kUnits.npos) return refuse();
-    scale = std::ldexp(1.0, 10 * (static_cast<int>(power) + 1));
+    scale = std::pow(thousand, static_cast<int>(power) + 1);
   } else if (!unit.empty()) {
     return refuse();
   }
@@ -91,23 +93,69 @@ void AddRules(CLI::App& app, OutputRules* rules) {
       ->type_name("I/N");
 }
 
-void AddMemory(CLI::App& app, std::int64_t* memory) {
+void AddSize(CLI::App& app, const std::string& name, std::int64_t* bytes, bool decimal,
+             const std::string& about) {
   app.add_option_function<std::string>(
-         "--memory",
-         [memory](const std::string& text) {
-           const absl::StatusOr<std::int64_t> bytes = ParseSize(text);
-           if (!bytes.ok()) {
-             throw CLI::ValidationError("--memory", std::string(bytes.status().message()));
+         name,
+         [=](const std::string& text) {
+           const absl::StatusOr<std::int64_t> size = ParseSize(text, decimal);
+           if (!size.ok()) {
+             throw CLI::ValidationError(name, std::string(size.status().message()));
            }
-           *memory = *bytes;
+           *bytes = *size;
          },
-         "What the process may hold of memory, such as 512M or 4G; 1G by default")
+         about)
       ->type_name("SIZE");
+}
+
+void AddMemory(CLI::App& app, std::int64_t* memory) {
+  AddSize(app, "--memory", memory, /*decimal=*/false,
+          "What the process may hold of memory, such as 512M or 4G; 1G by default");
+}
+
+CLI::Validator AtLeast(std::int64_t least) {
+  return CLI::Validator(
+      [least](std::string& text) {
+        std::int64_t number = 0;
+        const char* const end = text.data() + text.size();
+        const auto [rest, error] = std::from_chars(text.data(), end, number);
+        if (error == std::errc() && rest == end && number >= least) return std::string();
+        return absl::StrCat(text, " is out of range, expected ", least, " or more");
+      },
+      "");
+}
+
+std::string Printable(std::string_view text) {
+  std::string printable;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+    const unsigned char first = byte(i);
+    // How many bytes the character has, and the least that its second may be.
+    std::size_t length = first < 0x80                    ? 1
+                         : first >= 0xC2 && first < 0xE0 ? 2
+                         : first < 0xF0                  ? 3
+                                                         : 4;
+    const unsigned char low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+    const unsigned char high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+    bool whole = first < 0x80 || (first >= 0xC2 && first <= 0xF4 && i + length <= text.size());
+    for (std::size_t k = 1; whole && k < length; ++k) {
+      whole = byte(i + k) >= (k == 1 ? low : 0x80) && byte(i + k) <= (k == 1 ? high : 0xBF);
+    }
+    const bool control = (first < 0x20 && first != '\n') || first == 0x7F;
+    if (whole && !control) {
+      printable.append(text.substr(i, length));
+    } else {
+      length = 1;
+      absl::StrAppendFormat(&printable, "\\x%02X", first);
+    }
+    i += length;
+  }
+  return printable;
 }
 
 void AddThreads(CLI::App& app, int* threads) {
   app.add_option("--threads", *threads, "Threads; 0, the default, takes all processors")
-      ->check(CLI::Range(0, 4096));
+      ->check(AtLeast(0));
 }
 
 namespace {

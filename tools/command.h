@@ -40,9 +40,21 @@ std::string UserPath(const std::string& path);
 // wrong usage and not the directory where the user stands.
 CLI::Validator NotEmpty();
 
-// "1073741824", "512M", "1.5GiB": bytes, K, M, G and T of 1024, with or without B or iB.
-// InvalidArgument for anything else, and for less than a byte.
-absl::StatusOr<std::int64_t> ParseSize(const std::string& text);
+// "1073741824", "512M", "1.5GiB": bytes, K, M, G and T of 1024, with or without B or iB; where
+// `decimal`, of 1000 unless they end in i or iB. InvalidArgument for anything else, and for less
+// than a byte.
+absl::StatusOr<std::int64_t> ParseSize(const std::string& text, bool decimal = false);
+
+// An option that is a size; what ParseSize refuses is wrong usage.
+void AddSize(CLI::App& app, const std::string& name, std::int64_t* bytes, bool decimal,
+             const std::string& about);
+
+// For options that are counts: "expected 1 or more".
+CLI::Validator AtLeast(std::int64_t least);
+
+// Names and bytes as stderr may show them: what is not UTF-8, and control characters but ends of
+// lines, as \xNN.
+std::string Printable(std::string_view text);
 
 // "2/16": part 2 (from 0) of 16. InvalidArgument unless 0 <= part < parts.
 absl::StatusOr<std::pair<int, int>> ParseShard(const std::string& text);

@@ -6,6 +6,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "base/text.h"
 #include "tools/command.h"
 
 namespace {
@@ -66,7 +67,7 @@ int main(int argc, char** argv) {
       return 1;
     }
     std::fprintf(stderr, "lanewise %s: %s\n", command->get_name().c_str(),
-                 std::string(status.message()).c_str());
+                 lanewise::tools::Printable(lanewise::StdView(status.message())).c_str());
     const int signal = lanewise::tools::InterruptingSignal();
     return absl::IsCancelled(status) && signal != 0 ? 128 + signal : 1;
   }

@@ -53,7 +53,6 @@ void PrintOutputs(const PreparedRank& rank) {
 }
 
 void Print(const PrepareReport& report, const Options& options) {
-  for (const std::string& note : report.notes) std::printf("note: %s\n", note.c_str());
   std::printf("%s\n", report.why.c_str());
   for (const PreparedRank& rank : report.ranks) {
     if (options.dry_run) {
@@ -134,6 +133,9 @@ absl::Status Prepare(const Options& options, JsonReport* json) {
   }
   const absl::StatusOr<PrepareReport> report = PrepareCheckpoint(request, ProgressBar("prepare"));
   if (!report.ok()) return report.status();
+  for (const std::string& note : report->notes) {
+    std::fprintf(stderr, "lanewise prepare: note: %s\n", Printable(note).c_str());
+  }
   if (json->wanted()) {
     Fill(*report, options, json);
   } else {

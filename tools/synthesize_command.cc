@@ -23,7 +23,7 @@ struct Options {
   std::optional<std::int64_t> layers, experts;
   std::map<std::string, std::int64_t> sizes;
   std::uint64_t seed = 0;
-  std::uint64_t shard_bytes = 5'000'000'000;
+  std::int64_t shard_bytes = 5'000'000'000;
   bool dry_run = false, overwrite = false;
   int threads = 0;
 };
@@ -75,9 +75,10 @@ absl::Status Synthesize(const Options& options) {
   request.tensors = *std::move(tensors);
   request.metadata = model->metadata();
   request.seed = options.seed;
-  request.shard_bytes = static_cast<std::int64_t>(options.shard_bytes);
+  request.shard_bytes = options.shard_bytes;
   request.threads = options.threads;
   request.overwrite = options.overwrite;
+  request.cancel = Interrupted();
   const absl::StatusOr<std::vector<SynthesizedFile>> files =
       options.dry_run ? PlanSynthesis(request)
                       : SynthesizeCheckpoint(request, ProgressBar("synthesize"));
@@ -93,7 +94,7 @@ absl::Status Synthesize(const Options& options) {
 }
 
 // "NAME=N" into the sizes; false where it is something else.
-bool AddSize(const std::string& text, std::map<std::string, std::int64_t>& sizes) {
+bool AddNamedSize(const std::string& text, std::map<std::string, std::int64_t>& sizes) {
   const std::size_t equals = text.find('=');
   std::int64_t size = 0;
   if (equals == std::string::npos || equals == 0 ||
@@ -117,14 +118,14 @@ Action AddSynthesize(CLI::App& app) {
       ->required();
   app.add_option("--layers", options->layers,
                  "At most so many layers of each kind; by default all that the model has")
-      ->check(CLI::PositiveNumber);
+      ->check(AtLeast(1));
   app.add_option("--experts", options->experts, "At most so many experts a layer")
-      ->check(CLI::PositiveNumber);
+      ->check(AtLeast(1));
   app.add_option_function<std::vector<std::string>>(
          "--size",
          [options](const std::vector<std::string>& texts) {
            for (const std::string& text : texts) {
-             if (!AddSize(text, options->sizes)) {
+             if (!AddNamedSize(text, options->sizes)) {
                throw CLI::ValidationError("--size", text + " is not NAME=NUMBER");
              }
            }
@@ -133,11 +134,10 @@ Action AddSynthesize(CLI::App& app) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--seed", options->seed,
-                 "Equal seeds give equal bytes, whatever the threads, files and layers; default 0");
-  app.add_option("--shard-size", options->shard_bytes,
-                 "The most bytes of tensors in a file, such as 500MB or 4GiB; default 5GB")
-      ->transform(CLI::AsSizeValue(true))
-      ->check(CLI::PositiveNumber);
+                 "Equal seeds give equal bytes, whatever the threads, files and layers; default 0")
+      ->check(AtLeast(0));
+  AddSize(app, "--shard-size", &options->shard_bytes, /*decimal=*/true,
+          "The most bytes of tensors in a file, such as 500MB or 1.5GiB; default 5GB");
   app.add_flag("--dry-run", options->dry_run, "Show the sizes, and write nothing");
   app.add_flag("--overwrite", options->overwrite, "Replace files that are at OUT already");
   AddThreads(app, &options->threads);

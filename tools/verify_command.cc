@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@ namespace {
 struct Options {
   std::string prepared, against;
   int threads = 0;
+  std::int64_t memory = kDefaultMemory;
   bool json = false;
 };
 
@@ -45,7 +47,7 @@ absl::Status Verify(const Options& options, JsonReport* json) {
   VerifyRequest request;
   request.prepared = UserPath(options.prepared);
   if (!options.against.empty()) request.against = UserPath(options.against);
-  request.threads = options.threads;
+  request.limits = {options.threads, options.memory, Interrupted()};
   const absl::StatusOr<VerifyReport> report = VerifyPrepared(request, ProgressBar("verify"));
   if (!report.ok()) return report.status();
   if (json->wanted()) Fill(*report, request, json);
@@ -70,7 +72,7 @@ absl::Status Verify(const Options& options, JsonReport* json) {
         request.prepared.c_str(), request.against->c_str(),
         static_cast<long long>(report->source_tensors));
   } else {
-    std::printf("%s: every digest is right; --against SOURCE also checks what the bytes are\n",
+    std::printf("%s: every digest is right; --against SOURCE also checks that the bytes are its\n",
                 request.prepared.c_str());
   }
   return absl::OkStatus();
@@ -88,6 +90,7 @@ Action AddVerify(CLI::App& app) {
       "--against", options->against,
       "The checkpoint it was prepared from: every prepared tensor is computed again by the "
       "reference implementation and compared, and every tensor accounted for");
+  AddMemory(app, &options->memory);
   AddThreads(app, &options->threads);
   AddJson(app, &options->json);
   return [options] {

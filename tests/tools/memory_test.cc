@@ -74,9 +74,13 @@ TEST_P(PeakTest, StaysBelow) {
   ASSERT_EQ(ran.status, 0) << Text(ran);
   EXPECT_LT(ran.peak_bytes, 40 * kMiB) << Text(ran);
   EXPECT_GT(ran.peak_bytes, kMiB);
-  const Ran verified = RunLanewise({"verify", out_});
+  const Ran verified = RunLanewise({"verify", out_, "--memory", "40M"});
   ASSERT_EQ(verified.status, 0) << Text(verified);
   EXPECT_LT(verified.peak_bytes, 40 * kMiB) << Text(verified);
+  // One expert of 8, several times over.
+  const Ran against = RunLanewise({"verify", out_, "--against", in_, "--memory", "180M"});
+  ASSERT_EQ(against.status, 0) << Text(against);
+  EXPECT_LT(against.peak_bytes, 180 * kMiB) << Text(against);
   const std::string back = directory_.File("back.safetensors");
   const Ran restored = RunLanewise({"restore", out_, back, "--memory", "40M"});
   ASSERT_EQ(restored.status, 0) << Text(restored);
@@ -122,6 +126,27 @@ TEST_F(MemoryTest, WhatItAsksForIsEnough) {
   };
   expect_enough({"prepare", in_, out_, "--target", "gfx942"});
   expect_enough({"restore", out_, directory_.File("back.safetensors")});
+  const std::string enough = least({"verify", out_, "--against", in_});
+  const Ran ran = RunLanewise({"verify", out_, "--against", in_, "--memory", enough});
+  EXPECT_EQ(ran.status, 0) << Text(ran);
+}
+
+// A float weight of 64 MiB.
+TEST_F(MemoryTest, QuantizesWithinIt) {
+  std::string header =
+      R"({"a.weight":{"dtype":"BF16","shape":[8192,4096],"data_offsets":[0,67108864]}})";
+  while (header.size() % 8 != 0) header += " ";
+  WriteZeros(in_, header, 67108864);
+  for (const char* scales : {"row", "block"}) {
+    const Ran ran =
+        RunLanewise({"quantize", in_, out_, "--memory", "40M", "--overwrite", "--scales", scales});
+    ASSERT_EQ(ran.status, 0) << Text(ran);
+    EXPECT_LT(ran.peak_bytes, 40 * kMiB) << Text(ran);
+  }
+  const std::string back = directory_.File("back.safetensors");
+  const Ran ran = RunLanewise({"dequantize", out_, back, "--memory", "40M"});
+  ASSERT_EQ(ran.status, 0) << Text(ran);
+  EXPECT_LT(ran.peak_bytes, 40 * kMiB) << Text(ran);
 }
 
 // Random weights that take many pieces with little memory and few with much: the same bytes.

@@ -45,6 +45,10 @@ TEST(UsageTest, WrongUsageIsStatus2) {
       {"restore", "in", ""},
       {"synthesize", "", "--model", "gpt-oss-20b"},
       {"quantize", "in", "out", "--smallest-code", "2"},
+      {"quantize", "in", "out", "--shard", "2/2"},
+      {"prepare", "in", "out", "--target", "gfx942", "--threads", "-1"},
+      {"synthesize", "out", "--model", "gpt-oss-20b", "--seed", "-1"},
+      {"synthesize", "out", "--model", "gpt-oss-20b", "--layers", "0"},
       {"restore", "in"},
       {"verify"},
       {"verify", "in", "--against"},
@@ -57,6 +61,21 @@ TEST(UsageTest, WrongUsageIsStatus2) {
     EXPECT_NE(ran.err, "") << Text(ran);
     EXPECT_EQ(ran.out, "") << Text(ran);
   }
+}
+
+TEST(UsageTest, SizesOfShardsAreDecimalOrNot) {
+  for (const char* size : {"1.5GiB", "300KB", "5GB", "7Gi", "1000000"}) {
+    const Ran ran = RunLanewise({"synthesize", "out", "--model", "gpt-oss-20b", "--layers", "1",
+                                 "--dry-run", "--shard-size", size});
+    EXPECT_EQ(ran.status, 0) << Text(ran);
+  }
+}
+
+// What a name holds does not reach the terminal.
+TEST(UsageTest, BytesThatAreNoTextAreEscaped) {
+  const Ran ran = RunLanewise({"verify", "/nonexistent/\xFF\x1B[1m\xC3\xA9"});
+  EXPECT_EQ(ran.status, 1) << Text(ran);
+  EXPECT_NE(ran.err.find("\\xFF\\x1B[1m\xC3\xA9"), std::string::npos) << Text(ran);
 }
 
 TEST(UsageTest, RefusalsAreStatus1) {

@@ -1,6 +1,7 @@
 // verify: what it finds, and how it says it.
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <utility>
@@ -50,6 +51,29 @@ TEST_F(VerifyTest, TableOfLayouts) {
                              "gfx942/codes_tile_rounds", "gfx942/row_codes", "plain"}) {
     EXPECT_NE(ran.out.find(layout), std::string::npos) << layout << "\n" << Text(ran);
   }
+}
+
+// What belongs to a directory of files beside the files.
+TEST_F(VerifyTest, IndexAndFilesBesideIt) {
+  const std::string in = directory_.File("model"), out = directory_.File("out");
+  std::filesystem::create_directory(in);
+  ASSERT_TRUE(DividingDeepseek().WriteSharded(in, 3).ok());
+  ASSERT_EQ(RunLanewise({"prepare", in, out, "--target", "gfx942"}).status, 0);
+  ASSERT_EQ(RunLanewise({"verify", out}).status, 0);
+  const std::string index = out + "/model.safetensors.index.json";
+  const std::string text = ReadAll(index);
+  const std::string key = "\"total_size\": ";
+  std::string wrong = text;
+  wrong.insert(wrong.find(key) + key.size(), "1");
+  ASSERT_NE(wrong.find(key), std::string::npos);
+  directory_.Write("out/model.safetensors.index.json", wrong);
+  ExpectFound(RunLanewise({"verify", out}), {"total_size"});
+  directory_.Write("out/model.safetensors.index.json", text);
+  std::filesystem::copy(out + "/model-00001-of-00003.safetensors", out + "/other.safetensors");
+  ExpectFound(RunLanewise({"verify", out}), {"other.safetensors"});
+  std::filesystem::remove(out + "/other.safetensors");
+  std::filesystem::remove(index);
+  ExpectFound(RunLanewise({"verify", out}), {"has no model.safetensors.index.json"});
 }
 
 // A flipped bit anywhere in any tensor's bytes.

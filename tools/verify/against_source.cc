@@ -1,9 +1,13 @@
 #include "tools/verify/against_source.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -13,8 +17,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
-#include "checkpoint/digest.h"
+#include "checkpoint/digest_of_pages.h"
 #include "checkpoint/kept_metadata.h"
+#include "checkpoint/mapped_file.h"
+#include "checkpoint/memory_budget.h"
 #include "checkpoint/recipe.h"
 #include "checkpoint/recipe_match.h"
 #include "tools/verify/difference.h"
@@ -25,14 +31,18 @@
 namespace lanewise::tools {
 namespace {
 
+// Of a linear, that are computed again at a time: a dozen times as much is held for it.
+constexpr std::int64_t kSliceBytes = std::int64_t{4} << 20;
+
 class Comparison {
  public:
-  Comparison(const PreparedCheckpoint& prepared, const TensorSet& source, VerifyReport* report)
-      : prepared_(prepared), source_(source), report_(*report) {}
+  Comparison(const PreparedCheckpoint& prepared, const TensorSet& source,
+             const VerifyLimits& limits, VerifyReport* report)
+      : prepared_(prepared), source_(source), limits_(limits), report_(*report) {}
 
-  absl::Status Run(int threads, const Progress& progress) {
+  absl::Status Run(const Progress& progress) {
     if (absl::Status status = PlanAgain(); !status.ok()) return status;
-    Compare(threads, progress);
+    if (absl::Status status = Compare(progress); !status.ok()) return status;
     CheckCensus();
     CheckSources();
     return absl::OkStatus();
@@ -79,8 +89,8 @@ class Comparison {
     report_.problems.push_back(std::move(text));
   }
 
-  // Copies first, then weight by weight, each on one thread: its memory is several times its size.
-  void Compare(int threads, const Progress& progress) {
+  // Copies and weights, each on one thread, as many at once as find room in memory.
+  absl::Status Compare(const Progress& progress) {
     const std::size_t before = report_.problems.size();
     std::int64_t done = 0, total = prepared_.set().total_bytes();
     const auto advance = [&](std::int64_t bytes) {
@@ -88,22 +98,48 @@ class Comparison {
       done += bytes;
       if (progress) progress(std::min(done, total), total);
     };
+    std::vector<const OutputTensor*> copies;
     for (const auto& [name, output] : outputs_) {
-      if (output->plan.place != nullptr) continue;
-      const TensorSet::Tensor& from = *source_.Find(output->sources[0]);
-      ReferenceOutput expected = {name, layout_tag::kPlain, from.info->dtype, from.info->shape, {},
-                                  0,    std::nullopt,       std::nullopt};
-      CompareOutput(expected, source_.Bytes(from));
-      advance(from.info->byte_count());
+      if (output->plan.place == nullptr) copies.push_back(output);
     }
     const std::vector<MatchedWeight>& weights = match_.weights;
-    ParallelFor(std::ssize(weights), threads, [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t i = begin; i < end; ++i) advance(CompareWeight(weights[i]));
+    const std::int64_t tasks = std::ssize(copies) + std::ssize(weights);
+    std::vector<std::int64_t> memory(static_cast<std::size_t>(tasks), 4 * kPageBlockBytes);
+    std::int64_t least = 4 * kPageBlockBytes;
+    std::string largest;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      if (!IsPlanned(weights[i].name)) continue;
+      std::int64_t& bytes = memory[copies.size() + i];
+      bytes = ReferenceMemory(weights[i], source_, options_, kSliceBytes);
+      if (bytes <= least) continue;
+      least = bytes;
+      largest = weights[i].name;
+    }
+    const int threads = ThreadCount(limits_.threads);
+    const absl::StatusOr<MemoryShares> shares =
+        ShareMemory(limits_.memory, 8 * kPageBlockBytes, least, largest);
+    if (!shares.ok()) return shares.status();
+    MemoryBudget budget(shares->pieces + shares->passed);
+    std::atomic<std::int64_t> next = 0;
+    ParallelFor(threads, threads, [&](std::int64_t, std::int64_t, int) {
+      for (std::int64_t i = next++; i < tasks; i = next++) {
+        if (limits_.cancel != nullptr && *limits_.cancel) return;
+        const std::int64_t held = memory[static_cast<std::size_t>(i)];
+        if (!budget.Take(held)) return;
+        if (i < std::ssize(copies)) {
+          CompareCopy(*copies[static_cast<std::size_t>(i)], advance);
+        } else {
+          CompareWeight(weights[static_cast<std::size_t>(i - std::ssize(copies))], advance);
+        }
+        budget.GiveBack(held);
+      }
     });
+    if (limits_.cancel != nullptr && *limits_.cancel) return absl::CancelledError("interrupted");
     if (progress) progress(total, total);  // also where something is missing
     // Whichever thread met them.
     std::sort(report_.problems.begin() + static_cast<std::ptrdiff_t>(before),
               report_.problems.end());
+    return absl::OkStatus();
   }
 
   bool IsPlanned(const std::string& name) const {
@@ -111,34 +147,120 @@ class Comparison {
     return found != outputs_.end() && found->second->plan.place != nullptr;
   }
 
-  std::int64_t CompareWeight(const MatchedWeight& weight) {
+  using Advance = std::function<void(std::int64_t bytes)>;
+
+  void CompareCopy(const OutputTensor& output, const Advance& advance) {
+    const TensorSet::Tensor& from = *source_.Find(output.sources[0]);
+    ReferenceOutput expected = {output.tensor.stored.name,
+                                layout_tag::kPlain,
+                                from.info->dtype,
+                                from.info->shape,
+                                {},
+                                0,
+                                std::nullopt,
+                                std::nullopt};
+    Expected whole(expected, prepared_);
+    const std::span<const std::uint8_t> bytes = source_.Bytes(from);
+    for (std::int64_t at = 0; at < std::ssize(bytes); at += kPageBlockBytes) {
+      const auto piece = bytes.subspan(at, std::min(kPageBlockBytes, std::ssize(bytes) - at));
+      whole.AddBytes(piece);
+      ReleasePages(source_.shards()[from.shard].file.file_bytes(), piece);
+      advance(std::ssize(piece));
+    }
+    CompareOutput(whole);
+  }
+
+  // Stored bytes beside the expected ones, as these come.
+  struct StoredDifference {
+    StoredDifference(const PreparedCheckpoint& prepared, const std::string& name)
+        : tensor(prepared.set().Find(name)),
+          bytes(tensor == nullptr ? std::span<const std::uint8_t>()
+                                  : prepared.set().Bytes(*tensor)),
+          file(tensor == nullptr ? std::span<const std::uint8_t>()
+                                 : prepared.set().shards()[tensor->shard].file.file_bytes()),
+          difference(bytes) {}
+
+    void Add(std::span<const std::uint8_t> expected) {
+      const std::int64_t from = std::min(difference.compared(), std::ssize(bytes));
+      difference.Add(expected);
+      const std::int64_t to = std::min(difference.compared(), std::ssize(bytes));
+      ReleasePages(file, bytes.subspan(from, to - from));
+    }
+
+    const TensorSet::Tensor* tensor;
+    std::span<const std::uint8_t> bytes, file;
+    Difference difference;
+  };
+
+  // An output that comes in pieces.
+  struct Expected {
+    Expected(const ReferenceOutput& first, const PreparedCheckpoint& prepared)
+        : name(first.name),
+          layout(first.layout),
+          dtype(first.dtype),
+          shape(first.shape),
+          stored(prepared, first.name),
+          signs(prepared, ZeroSignsName(first.name)),
+          original(prepared, OriginalName(first.name)) {}
+
+    void AddBytes(std::span<const std::uint8_t> more) { stored.Add(more); }
+
+    void Add(const ReferenceOutput& piece) {
+      AddBytes(piece.bytes);
+      negative_zeros += piece.negative_zeros;
+      if (piece.zero_signs) signs.Add(*piece.zero_signs);
+      if (piece.original) original.Add(*piece.original);
+      has_signs = has_signs || piece.zero_signs.has_value();
+      has_original = has_original || piece.original.has_value();
+    }
+
+    std::string name;
+    std::string_view layout;
+    DType dtype;
+    std::vector<std::int64_t> shape;
+    std::int64_t negative_zeros = 0;
+    bool has_signs = false, has_original = false;
+    StoredDifference stored, signs, original;
+  };
+
+  void CompareWeight(const MatchedWeight& weight, const Advance& advance) {
     if (!IsPlanned(weight.name)) {
       // Its parts were compared as copies.
       if (!IsCopiedFor(weight, options_) && !options_.pass_through) {
         Problem(absl::StrCat(weight.name, " was copied, not prepared"));
       }
-      return 0;
+      return;
     }
-    const absl::StatusOr<std::vector<ReferenceOutput>> outputs =
-        ReferenceOutputs(weight, source_, options_);
-    if (!outputs.ok()) {
-      Problem(
-          absl::StrCat(weight.name, ": the reference refuses it: ", outputs.status().message()));
-      return 0;
+    std::vector<std::unique_ptr<Expected>> outputs;
+    const TakeOutputs take = [&](const std::vector<ReferenceOutput>& pieces) {
+      for (const ReferenceOutput& piece : pieces) {
+        const auto known = std::find_if(outputs.begin(), outputs.end(),
+                                        [&](const auto& one) { return one->name == piece.name; });
+        if (known == outputs.end()) {
+          outputs.push_back(std::make_unique<Expected>(piece, prepared_));
+          outputs.back()->Add(piece);
+        } else {
+          if (!piece.shape.empty()) (*known)->shape[0] += piece.shape[0];
+          (*known)->Add(piece);
+        }
+        advance(std::ssize(piece.bytes));
+      }
+    };
+    const absl::Status status = ReferenceOutputs(weight, source_, options_, kSliceBytes, take);
+    if (!status.ok()) {
+      Problem(absl::StrCat(weight.name, ": the reference refuses it: ", status.message()));
+      return;
     }
-    std::int64_t bytes = 0;
-    for (const ReferenceOutput& output : *outputs) {
-      CompareOutput(output, output.bytes);
-      CompareExtra(ZeroSignsName(output.name), output.zero_signs);
-      CompareExtra(OriginalName(output.name), output.original);
-      bytes += std::ssize(output.bytes);
+    for (const std::unique_ptr<Expected>& output : outputs) {
+      CompareOutput(*output);
+      if (output->has_signs) CompareExtra(ZeroSignsName(output->name), output->signs);
+      if (output->has_original) CompareExtra(OriginalName(output->name), output->original);
     }
-    return bytes;
   }
 
-  void CompareOutput(const ReferenceOutput& expected, std::span<const std::uint8_t> bytes) {
+  void CompareOutput(const Expected& expected) {
     Explain(expected.name);
-    const TensorSet::Tensor* stored = prepared_.set().Find(expected.name);
+    const TensorSet::Tensor* stored = expected.stored.tensor;
     if (stored == nullptr) return Problem(absl::StrCat(expected.name, " is missing"));
     const auto planned = outputs_.find(expected.name);
     if (planned == outputs_.end()) {
@@ -167,21 +289,19 @@ class Comparison {
     for (int i = 0; has_layout && i < plan.layout.main.axes; ++i) {
       axes.emplace_back(plan.layout.main.axis_name[i].view());
     }
-    Problem(DifferenceText(expected.name, bytes, prepared_.set().Bytes(*stored),
-                           has_layout ? &plan.packer.layout() : nullptr, axes));
+    Problem(expected.stored.difference.Text(expected.name,
+                                            has_layout ? &plan.packer.layout() : nullptr, axes));
   }
 
   static std::string JsonOf(const PreparedTensor& what) {
     return PreparedTensorJson(what).value_or("not UTF-8");
   }
 
-  void CompareExtra(const std::string& name,
-                    const std::optional<std::vector<std::uint8_t>>& bytes) {
-    if (!bytes || !lossless_) return;
+  void CompareExtra(const std::string& name, const StoredDifference& stored) {
+    if (!lossless_) return;
     Explain(name);
-    const TensorSet::Tensor* stored = prepared_.set().Find(name);
-    if (stored == nullptr) return Problem(absl::StrCat(name, " is missing"));
-    Problem(DifferenceText(name, *bytes, prepared_.set().Bytes(*stored), nullptr, {}));
+    if (stored.tensor == nullptr) return Problem(absl::StrCat(name, " is missing"));
+    Problem(stored.difference.Text(name, nullptr, {}));
   }
 
   void Explain(const std::string& name) {
@@ -232,7 +352,7 @@ class Comparison {
         Problem(absl::StrCat(shard.name, " is none of the files that were prepared"));
         continue;
       }
-      if (const std::string digest = DigestHex(shard.file.file_bytes()); digest != of->xxh3) {
+      if (const std::string digest = DigestOfPages(shard.file.file_bytes()); digest != of->xxh3) {
         Problem(absl::StrCat(shard.name, " is not the file that was prepared: its digest is ",
                              digest, ", that one's was ", of->xxh3));
       }
@@ -245,6 +365,7 @@ class Comparison {
 
   const PreparedCheckpoint& prepared_;
   const TensorSet& source_;
+  const VerifyLimits& limits_;
   VerifyReport& report_;
   PreparationOptions options_;
   bool lossless_ = false;
@@ -257,9 +378,10 @@ class Comparison {
 
 }  // namespace
 
-absl::Status VerifyAgainst(const PreparedCheckpoint& prepared, const TensorSet& source, int threads,
-                           const Progress& progress, VerifyReport* report) {
-  return Comparison(prepared, source, report).Run(threads, progress);
+absl::Status VerifyAgainst(const PreparedCheckpoint& prepared, const TensorSet& source,
+                           const VerifyLimits& limits, const Progress& progress,
+                           VerifyReport* report) {
+  return Comparison(prepared, source, limits, report).Run(progress);
 }
 
 }  // namespace lanewise::tools

@@ -10,9 +10,10 @@ namespace lanewise::tools {
 
 // The second half of VerifyPrepared, for one rank: adds to the problems of `report`. An error where
 // the prepared file lacks what prepare keeps in it (recipe, options), or the source cannot be
-// planned by them.
-absl::Status VerifyAgainst(const PreparedCheckpoint& prepared, const TensorSet& source, int threads,
-                           const Progress& progress, VerifyReport* report);
+// planned by them, and where limits.memory is too little for a weight.
+absl::Status VerifyAgainst(const PreparedCheckpoint& prepared, const TensorSet& source,
+                           const VerifyLimits& limits, const Progress& progress,
+                           VerifyReport* report);
 
 }  // namespace lanewise::tools
 

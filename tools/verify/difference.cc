@@ -1,5 +1,7 @@
 #include "tools/verify/difference.h"
 
+#include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -23,26 +25,34 @@ std::string PlaceText(const BoundLayout& layout, std::span<const std::string> ax
 
 }  // namespace
 
-std::string DifferenceText(std::string_view name, std::span<const std::uint8_t> expected,
-                           std::span<const std::uint8_t> found, const BoundLayout* layout,
-                           std::span<const std::string> axis_names) {
-  if (expected.size() != found.size()) {
-    return absl::StrCat(AbslView(name), " has ", found.size(), " bytes, expected ",
-                        expected.size());
+void Difference::Add(std::span<const std::uint8_t> expected) {
+  const auto size = static_cast<std::size_t>(
+      std::clamp<std::int64_t>(std::ssize(found_) - compared_, 0, std::ssize(expected)));
+  const std::uint8_t* const found = found_.data() + compared_;
+  if (size > 0 && std::memcmp(found, expected.data(), size) != 0) {
+    for (std::size_t i = 0; i < size; ++i) {
+      if (expected[i] == found[i]) continue;
+      if (differing_++ > 0) continue;
+      first_ = compared_ + static_cast<std::int64_t>(i);
+      expected_ = expected[i];
+    }
   }
-  std::int64_t differing = 0, first = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (expected[i] == found[i]) continue;
-    if (differing++ == 0) first = static_cast<std::int64_t>(i);
+  compared_ += std::ssize(expected);
+}
+
+std::string Difference::Text(std::string_view name, const BoundLayout* layout,
+                             std::span<const std::string> axis_names) const {
+  if (compared_ != std::ssize(found_)) {
+    return absl::StrCat(AbslView(name), " has ", found_.size(), " bytes, expected ", compared_);
   }
-  if (differing == 0) return "";
+  if (differing_ == 0) return "";
   std::string place;
-  if (layout != nullptr && first < layout->units()) {
-    place = absl::StrCat(" (", PlaceText(*layout, axis_names, first), ")");
+  if (layout != nullptr && first_ < layout->units()) {
+    place = absl::StrCat(" (", PlaceText(*layout, axis_names, first_), ")");
   }
   return absl::StrFormat("%s: byte %d%s is 0x%02X, expected 0x%02X; %d of %d bytes differ",
-                         AbslView(name), first, place, found[first], expected[first], differing,
-                         expected.size());
+                         AbslView(name), first_, place, found_[first_], expected_, differing_,
+                         compared_);
 }
 
 }  // namespace lanewise::tools

@@ -12,11 +12,6 @@ namespace {
 
 using Bytes = Tensor<std::uint8_t, 2>;
 
-struct Range {
-  std::int64_t begin = 0;
-  std::int64_t count = 0;
-};
-
 absl::StatusOr<Range> EqualPart(std::int64_t size, const PreparationOptions& options) {
   if (size % options.ranks != 0) {
     return absl::InvalidArgumentError(
@@ -94,29 +89,42 @@ absl::StatusOr<Bytes> LogicalLinear::BlockCodes() const {
 
 bool CodesAreBlocks(const MatchedWeight& weight, const TensorSet& set) {
   if (weight.code_rows != 1) return true;
-  return reference::FoldRowCodes(CodesOf(weight, set, 1, {0, weight.n}, {0, weight.k})).ok();
+  if (weight.n % 32 != 0) return false;
+  // 32 rows at a time: the codes of all of them are a 32nd of the weight.
+  for (std::int64_t row = 0; row < weight.n; row += 32) {
+    if (!reference::FoldRowCodes(CodesOf(weight, set, 1, {row, 32}, {0, weight.k})).ok()) {
+      return false;
+    }
+  }
+  return true;
 }
 
-absl::StatusOr<LogicalLinear> ReadLinear(const MatchedWeight& weight, const TensorSet& set,
-                                         const PreparationOptions& options) {
-  Range rows = {0, weight.n}, columns = {0, weight.k};
+absl::StatusOr<LinearPart> PartOfLinear(const MatchedWeight& weight,
+                                        const PreparationOptions& options) {
+  LinearPart part = {{0, weight.n}, {0, weight.k}};
   if (options.ranks > 1 && weight.parallel != Parallel::kReplicated) {
     const bool by_rows = weight.parallel == Parallel::kColumn;
     if (!by_rows && weight.parallel != Parallel::kRow) {
       return absl::InvalidArgumentError("the recipe does not say how ranks share this linear");
     }
-    Range& split = by_rows ? rows : columns;
-    const absl::StatusOr<Range> part = EqualPart(split.count, options);
-    if (!part.ok()) return part.status();
-    split = *part;
+    Range& split = by_rows ? part.rows : part.columns;
+    const absl::StatusOr<Range> equal = EqualPart(split.count, options);
+    if (!equal.ok()) return equal.status();
+    split = *equal;
   }
+  if (part.columns.count % 32 != 0 || (weight.code_rows != 1 && part.rows.count % 32 != 0)) {
+    return absl::InvalidArgumentError(absl::StrCat("a part of [", part.rows.count, ", ",
+                                                   part.columns.count, "] is not of whole blocks"));
+  }
+  return part;
+}
+
+LogicalLinear ReadLinear(const MatchedWeight& weight, const TensorSet& set, const LinearPart& part,
+                         bool folds) {
+  const Range rows = part.rows, columns = part.columns;
   LogicalLinear linear;
   linear.is_bf16 = weight.dtype == DType::kBf16;
   linear.has_row_codes = weight.code_rows == 1;
-  if (columns.count % 32 != 0 || (!linear.has_row_codes && rows.count % 32 != 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a part of [", rows.count, ", ", columns.count, "] is not of whole blocks"));
-  }
   const auto stored = BytesOf(set, weight.parts[0].weight);
   if (linear.is_bf16) {
     const Bytes halves = Cut(stored, 2 * weight.k, rows, {2 * columns.begin, 2 * columns.count});
@@ -131,7 +139,7 @@ absl::StatusOr<LogicalLinear> ReadLinear(const MatchedWeight& weight, const Tens
     linear.bytes = Cut(stored, weight.k, rows, columns);
   }
   linear.codes = CodesOf(weight, set, linear.has_row_codes ? 1 : 32, rows, columns);
-  linear.folds = CodesAreBlocks(weight, set);
+  linear.folds = folds;
   return linear;
 }
 

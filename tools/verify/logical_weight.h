@@ -33,9 +33,23 @@ struct LogicalLinear {
   absl::StatusOr<Tensor<std::uint8_t, 2>> BlockCodes() const;
 };
 
-// The rank's part of a linear. InvalidArgument if it does not divide.
-absl::StatusOr<LogicalLinear> ReadLinear(const MatchedWeight& weight, const TensorSet& set,
-                                         const PreparationOptions& options);
+// Rows or columns of a matrix.
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+};
+
+// What a rank holds of a linear. InvalidArgument if it does not divide.
+struct LinearPart {
+  Range rows, columns;
+};
+absl::StatusOr<LinearPart> PartOfLinear(const MatchedWeight& weight,
+                                        const PreparationOptions& options);
+
+// A part of a linear; its columns, and with block codes its rows, are multiples of 32. `folds` is
+// what CodesAreBlocks says of the weight.
+LogicalLinear ReadLinear(const MatchedWeight& weight, const TensorSet& set, const LinearPart& part,
+                         bool folds);
 
 // Whether row codes of the whole weight are 32 x 32 blocks; true of block codes.
 bool CodesAreBlocks(const MatchedWeight& weight, const TensorSet& set);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -20,27 +19,16 @@ namespace {
 
 using Bytes = Tensor<std::uint8_t, 3>;
 
-// The bytes of a tensor that comes expert by expert.
-class Collected {
- public:
-  void Add(const Bytes& expert) {
-    bytes_.insert(bytes_.end(), expert.data(), expert.data() + expert.size());
-    shape_ = {experts_ += expert.dimension(0), expert.dimension(1), expert.dimension(2)};
-  }
-
-  ReferenceOutput Output(const std::string& name, std::string_view layout) && {
-    return {name, layout,       DType::kU8,  std::move(shape_), std::move(bytes_),
-            0,    std::nullopt, std::nullopt};
-  }
-
-  const std::vector<std::uint8_t>& bytes() const { return bytes_; }
-  const std::vector<std::int64_t>& shape() const { return shape_; }
-
- private:
-  std::int64_t experts_ = 0;
-  std::vector<std::uint8_t> bytes_;
-  std::vector<std::int64_t> shape_;
-};
+ReferenceOutput Output(const std::string& name, std::string_view layout, const Bytes& expert) {
+  return {name,
+          layout,
+          DType::kU8,
+          {expert.dimension(0), expert.dimension(1), expert.dimension(2)},
+          {expert.data(), expert.data() + expert.size()},
+          0,
+          std::nullopt,
+          std::nullopt};
+}
 
 Bytes Zeros(std::int64_t rows, std::int64_t columns) {
   Bytes zeros(1, rows, columns);
@@ -59,12 +47,10 @@ reference::gfx942::Experts WithPartner(bool gate_up, LogicalExpert expert, std::
           std::move(expert.codes)};
 }
 
-absl::StatusOr<std::vector<ReferenceOutput>> Gfx942(const MatchedWeight& weight,
-                                                    const TensorSet& set, const ExpertPart& part) {
+absl::Status Gfx942(const MatchedWeight& weight, const TensorSet& set, const ExpertPart& part,
+                    const TakeOutputs& take) {
   const bool gate_up = weight.projection == Projection::kGateUp;
-  Collected rows, codes;
   ZeroSignBits signs;
-  std::int64_t negative_zeros = 0;
   for (std::int64_t e = 0; e < part.experts; ++e) {
     LogicalExpert expert = ReadExpert(weight, set, part, e);
     absl::StatusOr<Bytes> logical =
@@ -77,22 +63,21 @@ absl::StatusOr<std::vector<ReferenceOutput>> Gfx942(const MatchedWeight& weight,
     const auto copies = reference::gfx942::MoeCopies(*padded, padded->w13.dimension(1) / 2,
                                                      reference::Checks::All());
     if (!copies.ok()) return copies.status();
-    negative_zeros += copies->negative_zeros;
-    rows.Add(gate_up ? copies->experts.w13 : copies->experts.w2);
-    codes.Add(gate_up ? copies->experts.w13_codes : copies->experts.w2_codes);
+    std::vector<ReferenceOutput> outputs = {
+        Output(weight.name, layout_tag::kGfx942Fp4TileMajor,
+               gate_up ? copies->experts.w13 : copies->experts.w2),
+        Output(weight.scale_name,
+               gate_up ? layout_tag::kGfx942CodesTileRounds : layout_tag::kGfx942RowCodes,
+               gate_up ? copies->experts.w13_codes : copies->experts.w2_codes)};
+    outputs[0].negative_zeros = copies->negative_zeros;
+    outputs[0].zero_signs = signs.Take(e + 1 == part.experts);
+    take(std::move(outputs));
   }
-  std::vector<ReferenceOutput> outputs;
-  outputs.push_back(std::move(rows).Output(weight.name, layout_tag::kGfx942Fp4TileMajor));
-  outputs.push_back(
-      std::move(codes).Output(weight.scale_name, gate_up ? layout_tag::kGfx942CodesTileRounds
-                                                         : layout_tag::kGfx942RowCodes));
-  outputs[0].negative_zeros = negative_zeros;
-  outputs[0].zero_signs = signs.bytes();
-  return outputs;
+  return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<ReferenceOutput>> Gfx950(const MatchedWeight& weight,
-                                                    const TensorSet& set, const ExpertPart& part) {
+absl::Status Gfx950(const MatchedWeight& weight, const TensorSet& set, const ExpertPart& part,
+                    const TakeOutputs& take) {
   // Gate and up rows stay in the checkpoint's order: apart, or one beside the other.
   const bool interleaved =
       weight.projection == Projection::kGateUp && weight.order == GateUpOrder::kInterleaved;
@@ -100,47 +85,46 @@ absl::StatusOr<std::vector<ReferenceOutput>> Gfx950(const MatchedWeight& weight,
     if (interleaved) return reference::gfx942::InterleaveGateUp(tensor, part.inter);
     return tensor;
   };
-  Collected rows, codes;
+  // The codes' rows count over all experts.
+  std::vector<std::uint8_t> codes;
+  std::int64_t columns = 1;
   for (std::int64_t e = 0; e < part.experts; ++e) {
     const LogicalExpert expert = ReadExpert(weight, set, part, e);
     const absl::StatusOr<Bytes> ordered = in_order(expert.rows);
     if (!ordered.ok()) return ordered.status();
     const absl::StatusOr<Bytes> shuffled = reference::aiter::ShuffleWeight16x16(*ordered);
     if (!shuffled.ok()) return shuffled.status();
-    rows.Add(*shuffled);
     const absl::StatusOr<Bytes> ordered_codes = in_order(expert.codes);
     if (!ordered_codes.ok()) return ordered_codes.status();
-    codes.Add(*ordered_codes);
+    codes.insert(codes.end(), ordered_codes->data(), ordered_codes->data() + ordered_codes->size());
+    columns = ordered_codes->dimension(2);
+    take({Output(weight.name, layout_tag::kAiterShuffleWeight, *shuffled)});
   }
-  // The codes' rows count over all experts.
-  Tensor<std::uint8_t, 2> flat(codes.shape()[0] * codes.shape()[1], codes.shape()[2]);
-  std::copy(codes.bytes().begin(), codes.bytes().end(), flat.data());
+  Tensor<std::uint8_t, 2> flat(std::ssize(codes) / std::max<std::int64_t>(1, columns), columns);
+  std::copy(codes.begin(), codes.end(), flat.data());
   const absl::StatusOr<Tensor<std::uint8_t, 2>> shuffled =
       reference::aiter::E8m0Shuffle(reference::aiter::PadE8m0(flat));
   if (!shuffled.ok()) return shuffled.status();
-  std::vector<ReferenceOutput> outputs;
-  outputs.push_back(std::move(rows).Output(weight.name, layout_tag::kAiterShuffleWeight));
-  outputs.push_back({weight.scale_name,
-                     layout_tag::kAiterE8m0Shuffle,
-                     DType::kU8,
-                     {shuffled->dimension(0), shuffled->dimension(1)},
-                     {shuffled->data(), shuffled->data() + shuffled->size()},
-                     0,
-                     std::nullopt,
-                     std::nullopt});
-  return outputs;
+  take({{weight.scale_name,
+         layout_tag::kAiterE8m0Shuffle,
+         DType::kU8,
+         {shuffled->dimension(0), shuffled->dimension(1)},
+         {shuffled->data(), shuffled->data() + shuffled->size()},
+         0,
+         std::nullopt,
+         std::nullopt}});
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<ReferenceOutput>> ReferenceExperts(const MatchedWeight& weight,
-                                                              const TensorSet& set,
-                                                              const PreparationOptions& options) {
+absl::Status ReferenceExperts(const MatchedWeight& weight, const TensorSet& set,
+                              const PreparationOptions& options, const TakeOutputs& take) {
   const absl::StatusOr<ExpertPart> part = PartOfExperts(weight, options);
   if (!part.ok()) return part.status();
   if (part->experts == 0) return absl::InvalidArgumentError("there are no experts");
-  if (options.target == Target::kGfx942) return Gfx942(weight, set, *part);
-  if (options.target == Target::kGfx950) return Gfx950(weight, set, *part);
+  if (options.target == Target::kGfx942) return Gfx942(weight, set, *part, take);
+  if (options.target == Target::kGfx950) return Gfx950(weight, set, *part, take);
   return absl::InvalidArgumentError("experts are copied for this target");
 }
 

@@ -1,10 +1,12 @@
 #include "tools/verify/reference_outputs.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "checkpoint/mapped_file.h"
 #include "formats/formats.h"
 #include "reference/checks.h"
 #include "reference/flashmla/fused_layout.h"
@@ -49,10 +51,13 @@ ReferenceOutput Bf16Output(const std::string& name, const Tensor<Bf16, 2>& value
 class LinearReference {
  public:
   LinearReference(const MatchedWeight& weight, const TensorSet& set,
-                  const PreparationOptions& options, LogicalLinear linear)
+                  const PreparationOptions& options, LogicalLinear linear, ZeroSignBits* signs,
+                  bool last)
       : weight_(weight),
         options_(options),
         linear_(std::move(linear)),
+        signs_(*signs),
+        last_(last),
         code_dtype_(set.Find(weight.parts[0].scale)->info->dtype) {}
 
   Outputs Run() const {
@@ -86,9 +91,8 @@ class LinearReference {
         Output(weight_.name, layout_tag::kGfx942Dense, DType::kU8, copy->bytes),
         Output(weight_.scale_name, layout_tag::kGfx942DenseCodes, DType::kU8, copy->codes)};
     outputs[0].negative_zeros = copy->negative_zeros;
-    ZeroSignBits signs;
-    for (std::int64_t i = 0; i < bytes->size(); ++i) signs.AddE4m3(bytes->data()[i]);
-    outputs[0].zero_signs = signs.bytes();
+    for (std::int64_t i = 0; i < bytes->size(); ++i) signs_.AddE4m3(bytes->data()[i]);
+    outputs[0].zero_signs = signs_.Take(last_);
     return outputs;
   }
 
@@ -154,22 +158,90 @@ class LinearReference {
   const MatchedWeight& weight_;
   const PreparationOptions& options_;
   const LogicalLinear linear_;
+  ZeroSignBits& signs_;  // of all slices so far
+  const bool last_;      // whether this is the last slice
   const DType code_dtype_;
 };
 
+// Whether some rows of the weight, a multiple of 32, are one stretch of what is stored.
+bool RowsFollow(const MatchedWeight& weight, const PreparationOptions& options) {
+  return options.target != Target::kFlashmla || weight.flashmla == FlashmlaRole::kNone;
+}
+
+std::int64_t SliceRows(const MatchedWeight& weight, const PreparationOptions& options,
+                       std::int64_t slice_bytes, const LinearPart& part) {
+  if (!RowsFollow(weight, options)) return part.rows.count;
+  const std::int64_t row = part.columns.count * (weight.dtype == DType::kBf16 ? 2 : 1);
+  return std::max<std::int64_t>(1, slice_bytes / std::max<std::int64_t>(1, 32 * row)) * 32;
+}
+
+// Pages of the source that were read.
+void Release(const MatchedWeight& weight, const TensorSet& set) {
+  for (const WeightPart& part : weight.parts) {
+    for (const std::string& name : {part.weight, part.scale}) {
+      const TensorSet::Tensor& tensor = *set.Find(name);
+      ReleasePages(set.shards()[tensor.shard].file.file_bytes(), set.Bytes(tensor));
+    }
+  }
+}
+
 }  // namespace
 
-absl::StatusOr<std::vector<ReferenceOutput>> ReferenceOutputs(const MatchedWeight& weight,
-                                                              const TensorSet& set,
-                                                              const PreparationOptions& options) {
-  if (weight.kind == WeightKind::kMxfp4Experts) return ReferenceExperts(weight, set, options);
+absl::Status ReferenceOutputs(const MatchedWeight& weight, const TensorSet& set,
+                              const PreparationOptions& options, std::int64_t slice_bytes,
+                              const TakeOutputs& take) {
+  const TakeOutputs take_and_release = [&](std::vector<ReferenceOutput> outputs) {
+    take(std::move(outputs));
+    Release(weight, set);
+  };
+  if (weight.kind == WeightKind::kMxfp4Experts) {
+    return ReferenceExperts(weight, set, options, take_and_release);
+  }
   if (weight.kind != WeightKind::kMxfp8Linear) {
     return absl::InvalidArgumentError(
         absl::StrCat("no target has a preparation for ", weight.name));
   }
-  absl::StatusOr<LogicalLinear> linear = ReadLinear(weight, set, options);
-  if (!linear.ok()) return linear.status();
-  return LinearReference(weight, set, options, *std::move(linear)).Run();
+  const absl::StatusOr<LinearPart> part = PartOfLinear(weight, options);
+  if (!part.ok()) return part.status();
+  const bool folds = CodesAreBlocks(weight, set);
+  const std::int64_t rows = part->rows.count;
+  const std::int64_t step = SliceRows(weight, options, slice_bytes, *part);
+  ZeroSignBits signs;
+  for (std::int64_t first = 0; first == 0 || first < rows; first += step) {
+    LinearPart slice = *part;
+    slice.rows = {part->rows.begin + first, std::min(step, rows - first)};
+    absl::StatusOr<std::vector<ReferenceOutput>> outputs =
+        LinearReference(weight, set, options, ReadLinear(weight, set, slice, folds), &signs,
+                        first + step >= rows)
+            .Run();
+    if (!outputs.ok()) return outputs.status();
+    take_and_release(*std::move(outputs));
+  }
+  return absl::OkStatus();
+}
+
+std::int64_t ReferenceMemory(const MatchedWeight& weight, const TensorSet& set,
+                             const PreparationOptions& options, std::int64_t slice_bytes) {
+  // Pages of each part's weight and codes, in blocks, at their ends and between.
+  std::int64_t memory = 4 * kPageBlockBytes;
+  if (weight.kind == WeightKind::kMxfp4Experts) {
+    std::int64_t bytes = 0, codes = 0;
+    for (const WeightPart& part : weight.parts) {
+      bytes += std::ssize(set.Bytes(*set.Find(part.weight)));
+      codes += std::ssize(set.Bytes(*set.Find(part.scale)));
+    }
+    const std::int64_t experts = std::max<std::int64_t>(1, weight.experts);
+    // As it is read, in order, padded, packed, and as an output; codes of all experts on gfx950.
+    memory += 8 * ((bytes + codes) / experts) + (options.target == Target::kGfx950 ? 4 * codes : 0);
+    return memory;
+  }
+  const absl::StatusOr<LinearPart> part = PartOfLinear(weight, options);
+  if (!part.ok()) return memory;
+  const std::int64_t rows =
+      std::min(part->rows.count, SliceRows(weight, options, slice_bytes, *part));
+  const bool bf16 = weight.dtype == DType::kBf16;
+  // The bytes and values as they are read, taken back or dequantized, and as an output.
+  return memory + rows * part->columns.count * (bf16 ? 12 : 9);
 }
 
 bool IsCopiedFor(const MatchedWeight& weight, const PreparationOptions& options) {

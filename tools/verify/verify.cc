@@ -4,6 +4,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -13,6 +14,7 @@
 #include "checkpoint/digest.h"
 #include "checkpoint/kept_metadata.h"
 #include "checkpoint/mapped_file.h"
+#include "checkpoint/memory_budget.h"
 #include "checkpoint/prepared.h"
 #include "checkpoint/rank_paths.h"
 #include "tools/verify/against_source.h"
@@ -50,8 +52,12 @@ absl::Status CheckTensor(const PreparedCheckpoint& prepared, const TensorSet::Te
 }
 
 // What the file says of itself.
-void VerifyAlone(const PreparedCheckpoint& prepared, int threads, const Progress& progress,
-                 VerifyReport* report) {
+absl::Status VerifyAlone(const PreparedCheckpoint& prepared, const VerifyLimits& limits,
+                         const Progress& progress, VerifyReport* report) {
+  constexpr std::int64_t kHeld = kPieceBytes + kPageBlockBytes;
+  const absl::StatusOr<MemoryShares> shares = ShareMemory(limits.memory, kHeld, kHeld, "");
+  if (!shares.ok()) return shares.status();
+  const auto room = static_cast<int>(std::min<std::int64_t>(1024, shares->pieces / kHeld));
   const std::vector<TensorSet::Tensor>& tensors = prepared.set().tensors();
   std::vector<std::string> problems(tensors.size());
   std::mutex mutex;
@@ -63,13 +69,15 @@ void VerifyAlone(const PreparedCheckpoint& prepared, int threads, const Progress
   };
   // Each thread takes the next tensor: their sizes differ much.
   std::atomic<std::size_t> next = 0;
-  const int workers = ThreadCount(threads);
+  const int workers = std::min(ThreadCount(limits.threads), room);
   ParallelFor(workers, workers, [&](std::int64_t, std::int64_t, int) {
     for (std::size_t i = next++; i < tensors.size(); i = next++) {
+      if (limits.cancel != nullptr && *limits.cancel) return;
       const absl::Status status = CheckTensor(prepared, tensors[i], passed);
       if (!status.ok()) problems[i] = std::string(status.message());
     }
   });
+  if (limits.cancel != nullptr && *limits.cancel) return absl::CancelledError("interrupted");
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (!problems[i].empty()) {
       report->problems.push_back(std::move(problems[i]));
@@ -78,6 +86,21 @@ void VerifyAlone(const PreparedCheckpoint& prepared, int threads, const Progress
     VerifyReport::Row& row = report->by_layout[prepared.Describe(tensors[i].name())->layout];
     ++row.tensors;
     row.bytes += tensors[i].info->byte_count();
+  }
+  return absl::OkStatus();
+}
+
+// What is odd about its files: an index with a wrong size, files that it does not name, no index
+// where there was one.
+void CheckFiles(const PreparedCheckpoint& prepared, VerifyReport* report) {
+  const TensorSet& set = prepared.set();
+  for (const std::string& note : set.notes()) report->problems.push_back(note);
+  const auto& metadata = set.shards()[0].file.metadata();
+  const auto index = metadata.find(std::string(kIndexKey));
+  if (set.source() == TensorSet::Source::kDirectory && set.index_name().empty() &&
+      index != metadata.end()) {
+    report->problems.push_back(
+        absl::StrCat(set.directory(), " has no ", index->second, ", which prepare wrote last"));
   }
 }
 
@@ -133,12 +156,18 @@ absl::StatusOr<VerifyReport> VerifyPrepared(const VerifyRequest& request,
     }
     ++report.ranks;
     const std::size_t before = report.problems.size();
-    VerifyAlone(*prepared, request.threads, progress, &report);
+    // The one that needs more memory first: it refuses what is too little.
+    VerifyReport against;
     if (source != nullptr) {
-      absl::Status status = VerifyAgainst(*prepared, *source, request.threads, progress, &report);
+      absl::Status status = VerifyAgainst(*prepared, *source, request.limits, progress, &against);
       if (!status.ok()) return status;
       report.source_tensors = std::ssize(source->tensors());
     }
+    absl::Status status = VerifyAlone(*prepared, request.limits, progress, &report);
+    if (!status.ok()) return status;
+    CheckFiles(*prepared, &report);
+    std::move(against.problems.begin(), against.problems.end(),
+              std::back_inserter(report.problems));
     if (paths.size() == 1) continue;
     for (std::size_t i = before; i < report.problems.size(); ++i) {
       report.problems[i] =

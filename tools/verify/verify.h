@@ -3,6 +3,7 @@
 
 // Checks prepared checkpoints: alone, or against the checkpoint they were made from.
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,10 +15,16 @@
 
 namespace lanewise::tools {
 
+struct VerifyLimits {
+  int threads = 0;                            // 0: all of the machine's
+  std::int64_t memory = kDefaultMemory;       // that the process may hold, all in all
+  const std::atomic<bool>* cancel = nullptr;  // becomes true when the work is to end
+};
+
 struct VerifyRequest {
   std::string prepared;  // a file, an index, a directory, or a directory of rank-0, rank-1, ...
   std::optional<std::string> against;  // the source
-  int threads = 0;                     // 0: all of the machine's
+  VerifyLimits limits;
 };
 
 struct VerifyReport {
@@ -32,15 +39,18 @@ struct VerifyReport {
   std::vector<std::string> problems;
 };
 
-// Alone: the headers' digests, every tensor's digest, and that its bytes can be what its
-// description says (stored_form.h).
+// Alone: the headers' digests, every tensor's digest, that its bytes can be what its description
+// says (stored_form.h), that no file and no index is missing or too many, and what the index says.
 //
 // With `against`: what prepare would make of the source, by the recipe and the options that the
 // prepared file keeps, is computed again by reference/ and compared byte for byte; copied tensors
 // are compared as they are; every tensor of the source has to be accounted for, every tensor of the
 // prepared checkpoint explained, and the source has to be the very file that was prepared.
 //
-// An error only where nothing can be checked: no prepared checkpoint, no readable source.
+// An error only where nothing can be checked: no prepared checkpoint, no readable source, a
+// `memory` that is too little (for the pieces that are digested, or for one expert or some rows of
+// a linear several times over; for the whole of a weight whose layout spreads its rows over all of
+// it).
 absl::StatusOr<VerifyReport> VerifyPrepared(const VerifyRequest& request, const Progress& progress);
 
 }  // namespace lanewise::tools

@@ -2,6 +2,7 @@
 #define LANEWISE_TOOLS_VERIFY_ZERO_SIGN_BITS_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace lanewise::tools {
@@ -21,7 +22,16 @@ class ZeroSignBits {
     }
   }
 
-  const std::vector<std::uint8_t>& bytes() const { return bytes_; }
+  // The bytes that are complete, or all of them, which leave.
+  std::vector<std::uint8_t> Take(bool all) {
+    std::vector<std::uint8_t> taken = std::move(bytes_);
+    bytes_.clear();
+    if (!all && used_ % 8 != 0) {
+      bytes_.push_back(taken.back());
+      taken.pop_back();
+    }
+    return taken;
+  }
 
  private:
   void Add(bool negative) {
