@@ -35,6 +35,11 @@ absl::StatusOr<Backend> OpenBackend(std::string_view name) {
   }
   if (name.substr(0, kEmulator.size()) == kEmulator) {
     absl::StatusOr<hip::Device> device = hip::Device::OfArch(name.substr(kEmulator.size()));
+    const absl::StatusOr<hip::Device> first = hip::Device::Open(0);
+    if (!device.ok() && first.ok() && IsEmulated(*first)) {
+      return absl::InvalidArgumentError(absl::StrCat("there is no backend '", AbslView(name),
+                                                     "'; the emulator has gfx942 and gfx950"));
+    }
     if (!device.ok() || !IsEmulated(*device)) {
       return absl::UnavailableError(
           absl::StrCat("'", AbslView(name), "' wants --//hip:runtime=emulator"));

@@ -30,6 +30,7 @@
 #include "tests/differential/own_kernel.h"
 #include "tests/differential/run.h"
 #include "tests/differential/shape.h"
+#include "tests/differential/watch.h"
 
 namespace lanewise::differential {
 namespace {
@@ -38,14 +39,41 @@ struct Options {
   std::string operation, backend, shapes, one_case, kernel, data;
   std::uint64_t seed = 1;
   int most_failures = 3;
+  int timeout = 120;
   bool list = false, count = false;
 };
 
 std::string Text(const absl::Status& status) { return std::string(StdView(status.message())); }
 
+// Of a name that there is not: what begins as it does.
 absl::StatusOr<const Operation*> Find(const std::string& name) {
+  if (name.empty()) {
+    return absl::InvalidArgumentError(
+        "say which operation: --operation, --case, or --kernel with a file that names it; --list "
+        "names all of them");
+  }
   if (const Operation* found = FindOperation(name)) return found;
-  return absl::InvalidArgumentError(absl::StrCat("there is no operation '", name, "' (--list)"));
+  std::string like;
+  for (std::size_t size = name.size(); size > 1 && like.empty(); --size) {
+    for (const Operation* operation : Operations()) {
+      if (operation->name.compare(0, size, name, 0, size) != 0) continue;
+      absl::StrAppend(&like, like.empty() ? "; there are " : ", ", operation->name);
+    }
+  }
+  if (like.size() > 400) like = "; more than a few begin so";
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no operation '", name, "'", like, " (--list names all)"));
+}
+
+// Where the operation runs: "host, emulator_gfx942".
+std::string BackendsOf(const Operation& operation) {
+  std::string names = operation.host ? std::string(kHost) : "";
+  if (!operation.device) return names;
+  for (const std::string& chip : operation.chips) {
+    if (chip.substr(0, 3) != "gfx") continue;  // no emulator
+    absl::StrAppend(&names, names.empty() ? "" : ", ", "emulator_", chip);
+  }
+  return absl::StrCat(names, ", ", AbslView(kGpu));
 }
 
 // "backend/operation.shape" into options.
@@ -134,15 +162,24 @@ absl::StatusOr<int> Check(Options options) {
   }
   const absl::StatusOr<const Operation*> operation = Find(options.operation);
   if (!operation.ok()) return operation.status();
-  const absl::StatusOr<Backend> backend =
-      OpenBackend(options.backend.empty() ? kHost : options.backend);
+  // Where nothing is said: the host, if there is an implementation, else the emulator.
+  if (options.backend.empty()) {
+    options.backend = (*operation)->host ? std::string(kHost)
+                                         : absl::StrCat("emulator_", (*operation)->chips.front());
+  }
+  const absl::StatusOr<Backend> backend = OpenBackend(options.backend);
   if (!backend.ok()) return backend.status();
   std::optional<Implementation> implementation =
       ImplementationOf(own ? *own->operation : **operation, *backend);
   if (!implementation) {
-    return absl::NotFoundError(
-        absl::StrCat(options.operation, " has no implementation for ", backend->name));
+    return absl::NotFoundError(absl::StrCat(options.operation, " has no implementation for ",
+                                            backend->name, "; it runs on ",
+                                            BackendsOf(**operation)));
   }
+  if (own && own->load) {
+    if (absl::Status status = own->load(*backend->device); !status.ok()) return status;
+  }
+  if (own) WatchCases(options.timeout);
   if (own) implementation->can_refuse = own->backend == kHost;
   if (own) implementation->repeat = absl::StrCat(" --kernel ", options.kernel);
   absl::StatusOr<std::vector<Shape>> shapes = std::vector<Shape>();
@@ -170,6 +207,12 @@ absl::StatusOr<int> Check(Options options) {
   std::int64_t cases = 0, kinds = 0;
   for (const Shape& shape : *shapes) {
     ++cases;
+    if (own) {
+      const std::string name = absl::StrCat(SuiteName(*implementation), ".", shape.Text());
+      CaseBegins(absl::StrCat(name, ", seed ", options.seed),
+                 absl::StrCat("./bazelw run //tests/differential:check -- --case '", name,
+                              "' --seed ", options.seed, implementation->repeat));
+    }
     const absl::Status status = RunCase(*implementation, shape, options.seed, {}, &kinds, only);
     if (status.ok()) continue;
     std::printf("%s\n", Text(status).c_str());
@@ -187,7 +230,7 @@ int Main(int argc, char** argv) {
   CLI::App app("Checks implementations of operations against the reference.");
   app.add_option("--operation", options.operation, "the operation, such as gfx942/dense");
   app.add_option("--backend", options.backend,
-                 "host, emulator_gfx942, emulator_gfx950 or gpu (host)");
+                 "host, emulator_gfx942, emulator_gfx950 or gpu (the first that it runs on)");
   app.add_option("--shapes", options.shapes, "shapes in place of the operation's own");
   app.add_option("--case", options.one_case, "one case: backend/operation.shape");
   app.add_option("--kernel", options.kernel,
@@ -195,6 +238,9 @@ int Main(int argc, char** argv) {
   app.add_option("--data", options.data, "one kind of data, such as 'random bits' (all)");
   app.add_option("--seed", options.seed, "of shapes and data (1)");
   app.add_option("--most-failures", options.most_failures, "after which to stop (3)");
+  app.add_option("--timeout", options.timeout,
+                 "seconds that a case of your own kernel may take; 0: any (120)")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--list", options.list, "list operations, dimensions and arguments");
   app.add_flag("--count", options.count, "count the operations and cases of each backend");
   try {

@@ -166,9 +166,9 @@ void CheckAgainst(const Operation& operation, Reader& reader, const Description&
 
 std::string Beside(const std::string& path, const std::string& file) {
   const std::size_t slash = path.rfind('/');
-  return file.empty() || file[0] == '/' || slash == std::string::npos
-             ? file
-             : path.substr(0, slash + 1) + file;
+  if (file.empty() || file[0] == '/') return file;
+  // With a slash, or dlopen looks where libraries are installed.
+  return (slash == std::string::npos ? "./" : path.substr(0, slash + 1)) + file;
 }
 
 absl::StatusOr<Function> FromLibrary(const std::string& path, const Description& description) {
@@ -238,38 +238,54 @@ absl::Status LaunchOwn(const hip::Kernel& kernel, const Description& description
                             *call.stream, arguments);
 }
 
-absl::StatusOr<Function> FromCodeObject(const std::string& path, const Description& description) {
+// The bytes, and from the first use on the kernel.
+class LoadedKernel {
+ public:
+  LoadedKernel(std::string path, const Description& description, std::vector<std::uint8_t> bytes)
+      : path_(std::move(path)), description_(description), bytes_(std::move(bytes)) {}
+
+  // Once: names the field at fault.
+  absl::Status Load(const hip::Device& device) {
+    if (kernel_) return absl::OkStatus();
+    const hip::EmbeddedCodeObject object = {"own", description_.arch, bytes_};
+    absl::StatusOr<hip::Module> module = hip::Module::Load({&object, 1}, device);
+    if (!module.ok()) return Error("code_object", module.status());
+    module_.emplace(*std::move(module));
+    absl::StatusOr<hip::Kernel> kernel = module_->Find(description_.kernel);
+    if (!kernel.ok()) return Error("kernel", kernel.status());
+    kernel_.emplace(*std::move(kernel));
+    return absl::OkStatus();
+  }
+  absl::Status Run(const Call& call) {
+    if (absl::Status status = Load(*call.device); !status.ok()) return status;
+    return LaunchOwn(*kernel_, description_, call);
+  }
+
+ private:
+  absl::Status Error(const char* field, const absl::Status& status) const {
+    return absl::InternalError(
+        absl::StrCat(path_, ": field '", field, "': ", std::string(StdView(status.message()))));
+  }
+
+  std::string path_;
+  Description description_;
+  std::vector<std::uint8_t> bytes_;
+  std::optional<hip::Module> module_;
+  std::optional<hip::Kernel> kernel_;
+};
+
+absl::StatusOr<std::shared_ptr<LoadedKernel>> FromCodeObject(const std::string& path,
+                                                             const Description& description) {
   const std::string file = Beside(path, description.code_object);
   std::ifstream stream(file, std::ios::binary);
   if (!stream) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": field 'code_object': cannot read ", file));
   }
-  struct Loaded {
-    std::vector<std::uint8_t> bytes;
-    std::optional<hip::Module> module;
-    std::optional<hip::Kernel> kernel;
-  };
-  const auto loaded = std::make_shared<Loaded>();
-  loaded->bytes.assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
-  return Function([loaded, description, path](const Call& call) -> absl::Status {
-    if (!loaded->kernel) {
-      const hip::EmbeddedCodeObject object = {"own", description.arch, loaded->bytes};
-      absl::StatusOr<hip::Module> module = hip::Module::Load({&object, 1}, *call.device);
-      if (!module.ok()) {
-        return absl::InternalError(absl::StrCat(
-            path, ": field 'code_object': ", std::string(StdView(module.status().message()))));
-      }
-      loaded->module.emplace(*std::move(module));
-      absl::StatusOr<hip::Kernel> kernel = loaded->module->Find(description.kernel);
-      if (!kernel.ok()) {
-        return absl::InternalError(absl::StrCat(
-            path, ": field 'kernel': ", std::string(StdView(kernel.status().message()))));
-      }
-      loaded->kernel.emplace(*std::move(kernel));
-    }
-    return LaunchOwn(*loaded->kernel, description, call);
-  });
+  return std::make_shared<LoadedKernel>(
+      path, description,
+      std::vector<std::uint8_t>(std::istreambuf_iterator<char>(stream),
+                                std::istreambuf_iterator<char>()));
 }
 
 }  // namespace
@@ -312,6 +328,11 @@ absl::StatusOr<OwnKernel> ReadOwnKernel(const std::string& path, const std::stri
     description.code_object = reader.Text("code_object", true);
     description.arch = reader.Text("arch", true);
     description.kernel = reader.Text("kernel", true);
+    if (!on_gpu && !description.arch.empty() && description.arch != "gfx942" &&
+        description.arch != "gfx950") {
+      reader.Fail("arch",
+                  absl::StrCat("is ", description.arch, ", the emulator has gfx942 and gfx950"));
+    }
     description.grid = reader.Sizes("grid");
     description.block = reader.Sizes("block");
     if (const json* const lds = reader.Get("dynamic_lds")) {
@@ -335,13 +356,20 @@ absl::StatusOr<OwnKernel> ReadOwnKernel(const std::string& path, const std::stri
   CheckAgainst(*operation, reader, description);
   if (!reader.error().ok()) return reader.error();
 
-  const absl::StatusOr<Function> function =
-      library ? FromLibrary(path, description) : FromCodeObject(path, description);
-  if (!function.ok()) return function.status();
   OwnKernel own;
   own.operation = std::make_unique<Operation>(*operation);
-  own.operation->host = library ? *function : Function();
-  own.operation->device = library ? Function() : *function;
+  own.operation->host = Function();
+  own.operation->device = Function();
+  if (library) {
+    const absl::StatusOr<Function> function = FromLibrary(path, description);
+    if (!function.ok()) return function.status();
+    own.operation->host = *function;
+  } else {
+    const absl::StatusOr<std::shared_ptr<LoadedKernel>> kernel = FromCodeObject(path, description);
+    if (!kernel.ok()) return kernel.status();
+    own.operation->device = [kernel = *kernel](const Call& call) { return kernel->Run(call); };
+    own.load = [kernel = *kernel](const hip::Device& device) { return kernel->Load(device); };
+  }
   own.operation->chips = {description.arch};
   own.backend = library  ? std::string(kHost)
                 : on_gpu ? std::string(kGpu)

@@ -21,10 +21,12 @@
 // order, and returns 0, or another number to refuse. A kernel gets them all, pointers and integers
 // of the size they name, in the one order. There is more of expressions in expression.h.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tests/differential/backend.h"
 #include "tests/differential/operation.h"
@@ -37,6 +39,9 @@ struct OwnKernel {
   std::unique_ptr<Operation> operation;
   std::string backend;  // "host" for a library, else by `arch`: "emulator_gfx942"
   std::map<std::string, std::string> where;
+  // Of a code object: loads it and finds the kernel. Internal names the file and the field. The
+  // implementation does so at its first call, too.
+  std::function<absl::Status(const hip::Device&)> load = {};
 
   bool Matches(const Shape& shape) const;
 };

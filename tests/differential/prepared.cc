@@ -1,10 +1,16 @@
 #include "tests/differential/prepared.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "layouts/bind.h"
+#include "layouts/catalogue.h"
+#include "tests/differential/expression.h"
 #include "weights/zero_signs.h"
 
 namespace lanewise::differential {
@@ -63,6 +69,36 @@ void CopyPart(const Call& call, std::string_view from, std::string_view to, std:
     std::copy_n(source.begin() + row * row_bytes + byte0, bytes,
                 sink.begin() + row * row_bytes + byte0);
   }
+}
+
+std::function<absl::StatusOr<LayoutView>(const Shape&)> InLayout(std::string tag, std::string rows,
+                                                                 std::string columns,
+                                                                 std::string parameter) {
+  return [=](const Shape& shape) -> absl::StatusOr<LayoutView> {
+    const Layout* const layout = FindLayout(tag);
+    if (layout == nullptr) return absl::NotFoundError(absl::StrCat("no layout ", tag));
+    std::array<std::int64_t, 3> sizes;
+    const std::array<const std::string*, 3> texts = {&rows, &columns, &parameter};
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const auto size =
+          Evaluate(*texts[i], [&](std::string_view name) { return shape.Find(name); });
+      if (!size.ok()) return size.status();
+      sizes[i] = *size;
+    }
+    Layout sized = *layout;
+    for (int i = 0; i < layout->main.factors; ++i) {
+      const auto& name = layout->main.factor[i].parameter;
+      if (!name.empty()) sized = layout->WithParameter(name.view(), sizes[2]);
+    }
+    absl::StatusOr<BoundLayout> bound = Bind(sized, std::span(sizes).first(2));
+    if (!bound.ok()) return bound.status();
+    LayoutView view;
+    view.bound = *bound;
+    for (int axis = 0; axis < layout->main.axes; ++axis) {
+      view.axes.emplace_back(layout->main.axis_name[axis].view());
+    }
+    return view;
+  };
 }
 
 }  // namespace lanewise::differential

@@ -5,11 +5,13 @@
 // zeros into arrays of its sources' shape. A part of a tensor leaves the rest of those alone.
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
-#include <span>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "tests/differential/operation.h"
 #include "weights/tensor_plan.h"
 
@@ -37,6 +39,12 @@ absl::Status RunAndRestore(const Call& call, std::initializer_list<std::string_v
 // to an output of the same shape: what restoring a part gives back.
 void CopyPart(const Call& call, std::string_view from, std::string_view to, std::int64_t row_bytes,
               std::int64_t row0, std::int64_t rows, std::int64_t byte0, std::int64_t bytes);
+
+// For Argument::layout: the catalogue's layout of that tag over (rows, columns), which are
+// expressions of the dimensions; its one parameter, if it has one, is another.
+std::function<absl::StatusOr<LayoutView>(const Shape&)> InLayout(std::string tag, std::string rows,
+                                                                 std::string columns,
+                                                                 std::string parameter = "1");
 
 }  // namespace lanewise::differential
 

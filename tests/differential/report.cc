@@ -15,29 +15,51 @@
 namespace lanewise::differential {
 namespace {
 
+// What an axis is called whose extent is that expression: a padded one as the unpadded is.
+std::string AxisName(std::string name) {
+  constexpr std::string_view kRoundUp = "roundup(";
+  const std::size_t at = name.find(kRoundUp);
+  const std::size_t comma = name.rfind(',');
+  if (at == std::string::npos || comma == std::string::npos) return name;
+  const std::size_t end = name.find(')', comma);
+  if (end == std::string::npos || at > comma) return name;
+  return name.substr(0, at) + name.substr(at + kRoundUp.size(), comma - at - kRoundUp.size()) +
+         name.substr(end + 1);
+}
+
 // Names and extents of an operand's axes, and the coordinate of each element.
 class Axes {
  public:
   Axes(const Operand& operand, const Shape& shape) {
     if (operand.argument->layout) {
       absl::StatusOr<LayoutView> view = operand.argument->layout(shape);
-      if (view.ok() && view->bound.units() == operand.elements) layout_ = *std::move(view);
+      if (view.ok() && view->bound.units() > 0 && operand.elements % view->bound.units() == 0) {
+        in_unit_ = operand.elements / view->bound.units();
+        layout_ = *std::move(view);
+      }
     }
     if (layout_) {
       for (int axis = 0; axis < layout_->bound.axes(); ++axis) {
         extents.push_back(layout_->bound.extent(axis));
         names.push_back(layout_->axes[static_cast<std::size_t>(axis)]);
       }
+      if (in_unit_ > 1) {
+        extents.push_back(in_unit_);
+        names.push_back(in_unit_ == 2 ? "nibble" : "element");
+      }
     } else {
       extents = operand.extents;
-      names = operand.argument->extents;
+      for (const std::string& extent : operand.argument->extents) {
+        names.push_back(AxisName(extent));
+      }
     }
   }
 
   std::vector<std::int64_t> Coordinate(std::int64_t element) const {
     std::vector<std::int64_t> coordinate(extents.size());
     if (layout_) {
-      layout_->bound.Coordinate(element, coordinate.data());
+      layout_->bound.Coordinate(element / in_unit_, coordinate.data());
+      if (in_unit_ > 1) coordinate.back() = element % in_unit_;
       return coordinate;
     }
     for (std::size_t axis = extents.size(); axis-- > 0;) {
@@ -47,8 +69,10 @@ class Axes {
     return coordinate;
   }
 
-  std::string Factors(const std::vector<std::int64_t>& coordinate) const {
-    return layout_ ? absl::StrCat(" at ", FactorText(layout_->bound, coordinate)) : "";
+  std::string Factors(std::vector<std::int64_t> coordinate) const {
+    if (!layout_) return "";
+    coordinate.resize(static_cast<std::size_t>(layout_->bound.axes()));
+    return absl::StrCat(" at ", FactorText(layout_->bound, coordinate));
   }
 
   std::vector<std::int64_t> extents;
@@ -56,6 +80,7 @@ class Axes {
 
  private:
   std::optional<LayoutView> layout_;
+  std::int64_t in_unit_ = 1;  // elements of a layout's unit
 };
 
 std::string ValueText(const std::string& format, std::uint32_t code) {
@@ -176,7 +201,9 @@ Difference Compare(const Operand& expected, const void* got, const Shape& shape)
                   ValueText(argument.format, found), ", ",
                   std::abs(OnLine(argument.format, want) - OnLine(argument.format, found)),
                   " codes apart");
-  if (argument.contract == Contract::kWithin && expected.tolerance != nullptr) {
+  // A negative tolerance is none: every bit is asked for.
+  if (argument.contract == Contract::kWithin && expected.tolerance != nullptr &&
+      expected.tolerance[difference.first] >= 0) {
     absl::StrAppend(&difference.text, absl::StrFormat(", an error of %.6g where %.6g is allowed",
                                                       CodeValue(argument.format, found) -
                                                           CodeValue(argument.format, want),

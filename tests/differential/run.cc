@@ -133,9 +133,10 @@ class CaseRun {
       absl::Status status = RunImplementation(left);
       if (!expected.ok() || !status.ok()) {
         if (expected.ok()) {
-          return Failure(absl::StrCat(Refuses(status) ? "  it refuses: " : "  it fails: ",
-                                      std::string(StdView(status.message())),
-                                      Refuses(status) ? "\n  the reference does not" : ""));
+          const bool refuses = implementation_.can_refuse && Refuses(status);
+          return Failure(absl::StrCat(
+              refuses ? "  it refuses: " : "  it fails: ", std::string(StdView(status.message())),
+              refuses ? "\n  the reference does not" : ""));
         }
         if (status.ok()) {
           return Failure(absl::StrCat("  it accepts; the reference refuses: ",

@@ -174,6 +174,11 @@ Operation Dense(bool bf16) {
       {.name = "weight_again", .format = format, .role = Role::kOutput, .extents = whole},
       {.name = "scale_again", .format = "e8m0", .role = Role::kOutput, .extents = codes},
   };
+  // Which of the two orders, the shape says.
+  operation.arguments[2].layout = [=](const Shape& shape) {
+    return InLayout(shape["q"] == 1 ? "gfx942/dense_chunk_q" : "gfx942/dense", rows,
+                    absl::StrCat("roundup(", columns, ", 128)"))(shape);
+  };
   if (bf16) operation.arguments[1].generate = FillDequantized;
   operation.data = {Data::kRandomBits, Data::kAllCodes, Data::kNegativeZeros, Data::kNan,
                     Data::kExtremeScales};

@@ -181,6 +181,20 @@ Operation Experts(bool is_gfx942) {
     add("outs2", "e8m0", Role::kOutput,
         {"roundup(E / ranks * out, 256)", "roundup(inter / tp / 32, 8)"});
   }
+  // Rows of all experts together, bytes of two elements.
+  for (Argument& argument : operation.arguments) {
+    const bool gate_up = argument.name == "out13" || argument.name == "outs13";
+    const std::string rows = e + (gate_up ? " * 2 * (" + i + ")" : " * out");
+    const std::string bytes = (gate_up ? k : "(" + i + ")") + " / 2";
+    if (argument.name == "out13" || argument.name == "out2") {
+      argument.layout =
+          InLayout(is_gfx942 ? "gfx942/fp4_tile_major" : "aiter/shuffle_weight_16x16", rows, bytes);
+    } else if (argument.name == "outs13" && is_gfx942) {
+      argument.layout = InLayout("gfx942/codes_tile_rounds", rows, k + " / 32", "8");
+    } else if (argument.name.substr(0, 4) == "outs" && !is_gfx942) {
+      argument.layout = InLayout("aiter/e8m0_shuffle", argument.extents[0], argument.extents[1]);
+    }
+  }
   operation.data = {Data::kIota, Data::kRandomBits, Data::kNegativeZeros, Data::kExtremeScales};
   operation.reference = [is_gfx942](const Call& call) { return Reference(call, is_gfx942); };
   operation.host = [is_gfx942](const Call& call) { return Run(call, is_gfx942); };

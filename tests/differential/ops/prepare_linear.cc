@@ -139,6 +139,15 @@ Operation Flashmla(bool o) {
                                  .format = "e8m0",
                                  .role = Role::kOutput,
                                  .extents = {o ? rows + " / R" : rows, weight[1] + " / 32"}});
+  const auto in_layout = [&](const char* tag, const std::string& columns, const char* chunks) {
+    return InLayout(tag, operation.arguments[operation.arguments.size() - 2].extents[0], columns,
+                    chunks);
+  };
+  auto& bytes = operation.arguments[operation.arguments.size() - 2];
+  auto& codes = operation.arguments.back();
+  bytes.layout = o ? in_layout("flashmla/o_fused", weight[1], "dim / 32")
+                   : in_layout("flashmla/q_fused", weight[1], "dim / 16");
+  if (!o) codes.layout = in_layout("flashmla/q_fused", weight[1] + " / 32", "dim / 16");
   operation.data = {Data::kIota, Data::kRandomBits};
   operation.reference = [o](const Call& call) { return FusedReference(call, o); };
   operation.host = [o](const Call& call) { return FusedRun(call, o); };

@@ -1,0 +1,22 @@
+/* Functions for check_test: each does what somebody's own function may do wrong. */
+
+#include <stdint.h>
+
+int crashes(void* const* buffers, const int64_t* numbers) {
+  (void)buffers;
+  *(volatile char*)(uintptr_t)numbers[0] = 1; /* a size is no address */
+  return 0;
+}
+
+int never_ends(void* const* buffers, const int64_t* numbers) {
+  (void)buffers;
+  (void)numbers;
+  for (volatile int i = 0;; i = 1 - i) {
+  }
+}
+
+int refuses(void* const* buffers, const int64_t* numbers) {
+  (void)buffers;
+  (void)numbers;
+  return 7;
+}
