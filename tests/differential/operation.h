@@ -91,7 +91,7 @@ struct Argument {
   std::function<void(Data, const Call&, std::mt19937_64&)> generate = {};
   // How an argument whose memory order is a layout's names its elements: the layout bound to its
   // logical extents. The report then speaks of logical coordinates and of the layout's factors.
-  // A unit of the layout is one element of the argument, or a byte of two.
+  // A unit of the layout is one element of the argument.
   std::function<absl::StatusOr<LayoutView>(const Shape&)> layout = {};
 };
 
