@@ -29,10 +29,12 @@ absl::StatusOr<Parts> PartsOf(const RestoreJob& job, std::size_t file) {
     if (!parts.ok()) return parts.status();
     std::move(parts->begin(), parts->end(), std::back_inserter(all));
   }
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return a->file_offset() < b->file_offset();
-  });
-  return all;
+  std::vector<std::pair<std::int64_t, std::size_t>> order;
+  for (std::size_t i = 0; i < all.size(); ++i) order.emplace_back(all[i]->file_offset(), i);
+  std::sort(order.begin(), order.end());
+  Parts in_order;
+  for (const auto& [offset, i] : order) in_order.push_back(std::move(all[i]));
+  return in_order;
 }
 
 // What a tensor that is digested for itself holds of its pages.
