@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -29,6 +30,9 @@ TEST(DealFilesTest, WorkedOutByHand) {
 
 TEST(DealFilesTest, MoreShardsThanFilesGivesEachItsOwn) {
   EXPECT_EQ(DealFiles(std::vector<std::int64_t>{3, 9, 6}, 8), (std::vector<int>{2, 0, 1}));
+  // However many shards: nothing is kept for those that have no file.
+  EXPECT_EQ(DealFiles(std::vector<std::int64_t>{3, 9, 6}, std::numeric_limits<int>::max()),
+            (std::vector<int>{2, 0, 1}));
   // Files without bytes as well.
   EXPECT_EQ(DealFiles(std::vector<std::int64_t>{0, 0, 0}, 3), (std::vector<int>{0, 1, 2}));
 }
