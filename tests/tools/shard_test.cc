@@ -114,6 +114,35 @@ TEST_F(ShardTest, VerifiesAndRestores) {
   }
 }
 
+// Each command from what the one before left: floats, then microscaled weights.
+TEST_F(ShardTest, DequantizesAndQuantizes) {
+  std::string from = in_;
+  for (const std::string command : {"dequantize", "quantize"}) {
+    SCOPED_TRACE(command);
+    const std::string single = directory_.File(command), out = single + "-sharded";
+    const Ran whole = RunLanewise({command, from, single});
+    ASSERT_EQ(whole.status, 0) << Text(whole);
+    for (const char* shard : {"2/3", "0/3", "1/3"}) {
+      const Ran ran = RunLanewise({command, from, out, "--shard", shard});
+      ASSERT_EQ(ran.status, 0) << Text(ran);
+    }
+    ExpectSameTrees(single, out);
+    // One that is missing and one that is cut off are made again, and nothing else.
+    const std::string missing = out + "/model-00002-of-00005.safetensors",
+                      cut = out + "/model-00004-of-00005.safetensors";
+    std::filesystem::remove(missing);
+    std::filesystem::resize_file(cut, std::filesystem::file_size(cut) - 1);
+    const Ran refused = RunLanewise({command, from, out, "--resume"});
+    EXPECT_EQ(refused.status, 1) << Text(refused);
+    EXPECT_NE(refused.err.find("model-00004"), std::string::npos) << Text(refused);
+    const Ran resumed = RunLanewise({command, from, out, "--resume", "--overwrite"});
+    EXPECT_EQ(resumed.status, 0) << Text(resumed);
+    EXPECT_NE(resumed.out.find("2 written"), std::string::npos) << Text(resumed);
+    ExpectSameTrees(single, out);
+    from = single;
+  }
+}
+
 // Files that are not of this job are not joined.
 TEST_F(ShardTest, AnotherCheckpointAtOutIsRefused) {
   const std::string out = directory_.File("sharded");
