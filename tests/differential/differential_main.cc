@@ -4,6 +4,7 @@
 //
 // LANEWISE_SEED chooses what is drawn (1 by default). With LANEWISE_NIGHTLY set the seed is a new
 // one each time, and when the cases are through, random shapes are drawn for LANEWISE_MINUTES (10).
+// A backend that there is not and a value that is no number end it with exit code 2.
 
 #include <chrono>
 #include <cstdint>
@@ -15,6 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/text.h"
@@ -26,6 +30,9 @@
 
 namespace lanewise::differential {
 namespace {
+
+// A week.
+constexpr int kMostMinutes = 7 * 24 * 60;
 
 std::int64_t cases_run = 0, kinds_run = 0;
 
@@ -126,6 +133,24 @@ bool GoOnDrawing(const Backend& backend, double minutes, std::uint64_t seed) {
   return failures == 0;
 }
 
+// The value of a variable of the environment. What cannot be read must not run as something else:
+// a test that draws nothing would pass.
+absl::Status ReadSeed(std::uint64_t& seed) {
+  const char* const text = std::getenv("LANEWISE_SEED");
+  if (text == nullptr || absl::SimpleAtoi(text, &seed)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("LANEWISE_SEED '", text, "': expected a whole number below 2^64"));
+}
+absl::Status ReadMinutes(double& minutes) {
+  const char* const text = std::getenv("LANEWISE_MINUTES");
+  if (text == nullptr) return absl::OkStatus();
+  if (absl::SimpleAtod(text, &minutes) && minutes >= 0 && minutes <= kMostMinutes) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("LANEWISE_MINUTES '", text, "': expected a number from 0 to ", kMostMinutes));
+}
+
 int Main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   std::string name = "host";
@@ -139,14 +164,18 @@ int Main(int argc, char** argv) {
     name = flag.substr(kFlag.size());
   }
   const bool nightly = std::getenv("LANEWISE_NIGHTLY") != nullptr;
-  const char* const chosen = std::getenv("LANEWISE_SEED");
-  const std::uint64_t seed = chosen != nullptr ? std::strtoull(chosen, nullptr, 10)
-                             : nightly         ? std::random_device()()
-                                               : 1;
-  const char* const minutes_text = std::getenv("LANEWISE_MINUTES");
-  const double minutes = minutes_text == nullptr ? 10.0 : std::strtod(minutes_text, nullptr);
-
+  std::uint64_t seed = nightly ? std::random_device()() : 1;
+  double minutes = 10;
   const absl::StatusOr<Backend> backend = OpenBackend(name);
+  absl::Status mistake = ReadSeed(seed);
+  mistake.Update(ReadMinutes(minutes));
+  // A device that is not here is skipped; a name that nobody has would be skipped everywhere.
+  if (absl::IsInvalidArgument(backend.status())) mistake.Update(backend.status());
+  if (!mistake.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(StdView(mistake.message())).c_str());
+    return 2;
+  }
+
   if (backend.ok()) {
     Register(*backend, seed);
   } else {
