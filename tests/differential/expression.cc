@@ -103,6 +103,8 @@ class Parser {
       while (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_]))) {
         value = Checked(value, 10, false, Multiply(value, 10) + (text_[at_++] - '0'));
       }
+    } else if (Take('-')) {
+      value = -Unit();
     } else if (Take('(')) {
       value = Sum();
       if (error_.ok() && !Take(')')) Fail("expected ')'");

@@ -6,7 +6,8 @@
 //
 //   sum     := product (('+' | '-') product)*
 //   product := unit (('*' | '/' | '%') unit)*          / rounds down
-//   unit    := number | NAME | '(' sum ')' | ceil '(' sum ',' sum ')'      a / b rounded up
+//   unit    := number | NAME | '-' unit | '(' sum ')'
+//            | ceil '(' sum ',' sum ')'          a / b rounded up
 //            | roundup '(' sum ',' sum ')'       a rounded up to a multiple of b
 //            | min '(' sum ',' sum ')' | max '(' sum ',' sum ')'
 

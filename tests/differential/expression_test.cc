@@ -24,6 +24,9 @@ TEST(Expression, Evaluates) {
   EXPECT_EQ(*With5And7("(0 - K) / 2"), -4);
   EXPECT_EQ(*With5And7("ceil(K, 2) + roundup(M, 4)"), 12);
   EXPECT_EQ(*With5And7("ceil(0 - K, 2)"), -3);
+  EXPECT_EQ(*With5And7("-1"), -1);
+  EXPECT_EQ(*With5And7("-K / 2"), -4);
+  EXPECT_EQ(*With5And7("M - -K * - 2"), -9);
   EXPECT_EQ(*With5And7("min(M, K) * max(M,K)"), 35);
 }
 
@@ -34,6 +37,8 @@ TEST(Expression, SaysWhatIsWrongAndWhere) {
   EXPECT_NE(error("M + Q").find("character 5: there is no dimension 'Q'"), std::string::npos);
   EXPECT_NE(error("M +").find("expected a number"), std::string::npos);
   EXPECT_NE(error("(M").find("expected ')'"), std::string::npos);
+  EXPECT_NE(error("-").find("expected a number"), std::string::npos);
+  EXPECT_NE(error(std::string(200, '-')).find("nested too deeply"), std::string::npos);
   EXPECT_NE(error("M M").find("character 3: expected an operator"), std::string::npos);
   EXPECT_NE(error("M / 0").find("division by 0"), std::string::npos);
   EXPECT_NE(error("floor(M, 2)").find("there is no function 'floor'"), std::string::npos);

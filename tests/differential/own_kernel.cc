@@ -76,6 +76,7 @@ class Reader {
   std::string Expression(const std::string& field, const json& value) {
     if (value.is_string()) return value.get<std::string>();
     if (value.is_number_unsigned()) return absl::StrCat(value.get<std::uint64_t>());
+    if (value.is_number_integer()) return absl::StrCat(value.get<std::int64_t>());
     Fail(field, absl::StrCat("expected an expression or a number, found ", value.dump()));
     return "0";
   }
@@ -129,16 +130,27 @@ void ReadArguments(Reader& reader, Description& description) {
   }
 }
 
-// Everything that the operation must have.
+// Everything that the operation must have. An expression is refused only where it has no value for
+// any of the operation's shapes: one that a shape does not suit, such as "M / (K / 32)" for K = 16,
+// fails that case, unless the reference refuses it too.
 void CheckAgainst(const Operation& operation, Reader& reader, const Description& description) {
-  Shape ones;
   std::string names;
-  for (const Dimension& dimension : operation.dimensions) ones.Add({dimension.name, 1, "1"});
+  const absl::StatusOr<std::vector<Shape>> shapes =
+      ParseShapes(operation.shapes, operation.dimensions, 1);
+  if (!shapes.ok()) {
+    reader.Fail("operation", StdView(shapes.status().message()));
+    return;
+  }
   for (const Argument& a : operation.arguments)
     absl::StrAppend(&names, names.empty() ? "" : ", ", a.name);
   const auto check = [&](const std::string& field, const std::string& expression) {
-    const absl::StatusOr<std::int64_t> value = Value(expression, ones);
-    if (!value.ok()) reader.Fail(field, StdView(value.status().message()));
+    std::string mistake;
+    for (const Shape& shape : *shapes) {
+      const absl::StatusOr<std::int64_t> value = Value(expression, shape);
+      if (value.ok()) return;
+      if (mistake.empty()) mistake = std::string(StdView(value.status().message()));
+    }
+    reader.Fail(field, mistake);
   };
   for (std::size_t i = 0; i < description.arguments.size(); ++i) {
     const Passed& passed = description.arguments[i];
@@ -158,7 +170,8 @@ void CheckAgainst(const Operation& operation, Reader& reader, const Description&
   for (const std::string& size : description.block) check("block", size);
   check("dynamic_lds", description.dynamic_lds);
   for (const auto& [name, value] : description.where) {
-    if (!ones.Find(name)) {
+    if (std::none_of(operation.dimensions.begin(), operation.dimensions.end(),
+                     [&name = name](const Dimension& d) { return d.name == name; })) {
       reader.Fail("where", absl::StrCat(operation.name, " has no dimension '", name, "'"));
     }
   }
@@ -305,10 +318,25 @@ absl::StatusOr<OwnKernel> ReadOwnKernel(const std::string& path, const std::stri
   const std::string text((std::istreambuf_iterator<char>(stream)),
                          std::istreambuf_iterator<char>());
   json object;
+  // Of a key that is there twice the parser would keep one and say nothing.
+  std::vector<std::set<std::string>> open;
+  std::string twice;
+  const auto note_keys = [&](int, json::parse_event_t event, json& parsed) {
+    if (event == json::parse_event_t::object_start) open.emplace_back();
+    if (event == json::parse_event_t::object_end) open.pop_back();
+    if (event == json::parse_event_t::key) {
+      const std::string key = parsed.get<std::string>();
+      if (!open.back().insert(key).second && twice.empty()) twice = key;
+    }
+    return true;
+  };
   try {
-    object = json::parse(text);
+    object = json::parse(text, note_keys);
   } catch (const json::parse_error& error) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", error.what()));
+  }
+  if (!twice.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": field '", twice, "': is there twice"));
   }
   if (!object.is_object())
     return absl::InvalidArgumentError(absl::StrCat(path, ": no JSON object"));

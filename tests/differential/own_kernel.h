@@ -47,10 +47,10 @@ struct OwnKernel {
 };
 
 // Reads and checks the file, loads the library or the code object. InvalidArgument names the file
-// and the field: one that is missing, unknown or of another type, an operation, argument or
-// dimension that does not exist, an expression at its character. `operation`, unless empty, is what
-// the field has to say, and may then be left out of the file. `on_gpu`: the kernel is for the
-// backend "gpu".
+// and the field: one that is missing, there twice, unknown or of another type, an operation,
+// argument or dimension that does not exist, an expression at its character. `operation`, unless
+// empty, is what the field has to say, and may then be left out of the file. `on_gpu`: the kernel
+// is for the backend "gpu".
 absl::StatusOr<OwnKernel> ReadOwnKernel(const std::string& path, const std::string& operation,
                                         bool on_gpu);
 
