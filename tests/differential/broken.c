@@ -1,6 +1,7 @@
 /* Functions for check_test: each does what somebody's own function may do wrong. */
 
 #include <stdint.h>
+#include <stdlib.h>
 
 int crashes(void* const* buffers, const int64_t* numbers) {
   (void)buffers;
@@ -13,6 +14,18 @@ int never_ends(void* const* buffers, const int64_t* numbers) {
   (void)numbers;
   for (volatile int i = 0;; i = 1 - i) {
   }
+}
+
+int exits(void* const* buffers, const int64_t* numbers) {
+  (void)buffers;
+  (void)numbers;
+  exit(0);
+}
+
+int exits_quickly(void* const* buffers, const int64_t* numbers) {
+  (void)buffers;
+  (void)numbers;
+  quick_exit(0);
 }
 
 int refuses(void* const* buffers, const int64_t* numbers) {

@@ -1,13 +1,14 @@
 // Runs cases outside of a test: one again that failed, an operation's, or those of a kernel of your
 // own.
 //
-//   ./bazelw run //tests/differential:check -- --case 'host/pack/gfx942/dense.A=16,...' --data iota
-//   --seed 7
-//   ./bazelw run //tests/differential:check -- --operation gfx942/dense --backend host
-//   ./bazelw run //tests/differential:check -- --operation dequantize/e4m3fn_to_f32 --kernel
-//   my.json
-//   ./bazelw run //tests/differential:check -- --list
-//   ./bazelw run //tests/differential:check -- --count
+//   check --case 'host/pack/gfx942/dense.A=16,B=128,unit=1,by=packer' --data iota --seed 7
+//   check --operation pack/gfx942/dense --backend host
+//   check --operation dequantize/e4m3fn_to_f32 --kernel my.json
+//   check --list
+//   check --count
+//
+// where `check` is `./bazelw run //tests/differential:check --`. The exit code is 0 where all is
+// right, 1 where a case fails, 2 for a mistake in what was asked.
 //
 // Paths are relative to where the command is given.
 
@@ -16,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +25,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "tests/differential/backend.h"
@@ -65,6 +68,14 @@ absl::StatusOr<const Operation*> Find(const std::string& name) {
       absl::StrCat("there is no operation '", name, "'", like, " (--list names all)"));
 }
 
+std::string Names(std::span<const Data> kinds) {
+  std::string names;
+  for (const Data data : kinds) {
+    absl::StrAppend(&names, names.empty() ? "" : ", ", AbslView(DataName(data)));
+  }
+  return names;
+}
+
 // Where the operation runs: "host, emulator_gfx942".
 std::string BackendsOf(const Operation& operation) {
   std::string names = operation.host ? std::string(kHost) : "";
@@ -84,10 +95,19 @@ absl::Status ReadCase(Options& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("--case '", options.one_case, "': expected backend/operation.shape"));
   }
-  options.backend = options.one_case.substr(0, slash);
-  options.operation = options.one_case.substr(slash + 1, dot - slash - 1);
-  options.shapes = options.one_case.substr(dot + 1);
-  return absl::OkStatus();
+  const auto take = [&](const char* option, std::string& value, const std::string& of_case) {
+    if (!value.empty() && value != of_case) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(option, " '", value, "': --case says '", of_case, "'"));
+    }
+    value = of_case;
+    return absl::OkStatus();
+  };
+  absl::Status status = take("--backend", options.backend, options.one_case.substr(0, slash));
+  status.Update(
+      take("--operation", options.operation, options.one_case.substr(slash + 1, dot - slash - 1)));
+  status.Update(take("--shapes", options.shapes, options.one_case.substr(dot + 1)));
+  return status;
 }
 
 void List() {
@@ -143,12 +163,8 @@ absl::StatusOr<int> Check(Options options) {
   if (!options.data.empty()) {
     only = FindData(options.data);
     if (!only) {
-      std::string names;
-      for (const Data data : kAllData) {
-        absl::StrAppend(&names, names.empty() ? "" : ", ", AbslView(DataName(data)));
-      }
       return absl::InvalidArgumentError(
-          absl::StrCat("--data '", options.data, "': expected one of ", names));
+          absl::StrCat("--data '", options.data, "': expected one of ", Names(kAllData)));
     }
   }
   std::optional<OwnKernel> own;
@@ -157,11 +173,21 @@ absl::StatusOr<int> Check(Options options) {
         ReadOwnKernel(options.kernel, options.operation, options.backend == kGpu);
     if (!read.ok()) return read.status();
     own.emplace(*std::move(read));
+    if (!options.backend.empty() && options.backend != own->backend) {
+      return absl::InvalidArgumentError(absl::StrCat("backend '", options.backend, "': what ",
+                                                     options.kernel, " describes runs on ",
+                                                     own->backend));
+    }
     options.backend = own->backend;
     options.operation = own->operation->name;
   }
   const absl::StatusOr<const Operation*> operation = Find(options.operation);
   if (!operation.ok()) return operation.status();
+  const std::vector<Data>& listed = (*operation)->data;
+  if (only && std::find(listed.begin(), listed.end(), *only) == listed.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--data '", options.data, "': ", options.operation, " has ", Names(listed)));
+  }
   // Where nothing is said: the host, if there is an implementation, else the emulator.
   if (options.backend.empty()) {
     options.backend = (*operation)->host ? std::string(kHost)
@@ -218,6 +244,7 @@ absl::StatusOr<int> Check(Options options) {
     std::printf("%s\n", Text(status).c_str());
     if (++failures == options.most_failures) break;
   }
+  if (own) CasesEnd();
   std::printf("%s: %lld cases, %lld with their kinds of data, seed %llu: %s\n",
               SuiteName(*implementation).c_str(), static_cast<long long>(cases),
               static_cast<long long>(kinds), static_cast<unsigned long long>(options.seed),
@@ -228,7 +255,7 @@ absl::StatusOr<int> Check(Options options) {
 int Main(int argc, char** argv) {
   Options options;
   CLI::App app("Checks implementations of operations against the reference.");
-  app.add_option("--operation", options.operation, "the operation, such as gfx942/dense");
+  app.add_option("--operation", options.operation, "the operation, such as pack/gfx942/dense");
   app.add_option("--backend", options.backend,
                  "host, emulator_gfx942, emulator_gfx950 or gpu (the first that it runs on)");
   app.add_option("--shapes", options.shapes, "shapes in place of the operation's own");
@@ -236,11 +263,16 @@ int Main(int argc, char** argv) {
   app.add_option("--kernel", options.kernel,
                  "a JSON file of your own kernel (tests/differential/own_kernel.h)");
   app.add_option("--data", options.data, "one kind of data, such as 'random bits' (all)");
-  app.add_option("--seed", options.seed, "of shapes and data (1)");
+  app.add_option("--seed", options.seed, "of shapes and data (1)")
+      ->check([](const std::string& text) -> std::string {
+        std::uint64_t seed = 0;  // past 2^64 CLI11 takes the last number before it
+        if (absl::SimpleAtoi(text, &seed)) return "";
+        return absl::StrCat("'", text, "': expected a whole number below 2^64");
+      });
   app.add_option("--most-failures", options.most_failures, "after which to stop (3)");
   app.add_option("--timeout", options.timeout,
                  "seconds that a case of your own kernel may take; 0: any (120)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 86400));
   app.add_flag("--list", options.list, "list operations, dimensions and arguments");
   app.add_flag("--count", options.count, "count the operations and cases of each backend");
   try {

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace lanewise::differential {
@@ -14,6 +16,7 @@ constexpr std::size_t kRoom = 8192;
 char case_name[kRoom], case_repeat[kRoom];
 char stack[65536];
 int limit = 0;
+bool in_case = false;
 
 void Keep(const std::string& text, char* to) {
   const std::size_t size = std::min(text.size(), kRoom - 1);
@@ -42,6 +45,13 @@ void PrintNumber(int number) {
   Print(at);
 }
 
+[[noreturn]] void PrintRepeatAndEnd() {
+  Print("\n  again: ");
+  Print(case_repeat);
+  Print("\n");
+  _exit(1);
+}
+
 void Handle(int signal) {
   Print(case_name);
   if (signal == SIGALRM) {
@@ -57,10 +67,16 @@ void Handle(int signal) {
           : signal == SIGTRAP ? "a trap (SIGTRAP)"
                               : "it aborts (SIGABRT)");
   }
-  Print("\n  again: ");
-  Print(case_repeat);
-  Print("\n");
-  _exit(1);
+  PrintRepeatAndEnd();
+}
+
+// Else a function that exits with 0 would end the cases as though all were right.
+void HandleExit() {
+  if (!in_case) return;
+  std::fflush(stdout);
+  Print(case_name);
+  Print("\n  it ends the process (exit)");
+  PrintRepeatAndEnd();
 }
 
 }  // namespace
@@ -78,12 +94,21 @@ void WatchCases(int seconds) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGALRM}) {
     sigaction(signal, &action, nullptr);
   }
+  std::atexit(HandleExit);
+  std::at_quick_exit(HandleExit);
 }
 
 void CaseBegins(const std::string& name, const std::string& repeat) {
+  std::fflush(stdout);
   Keep(name, case_name);
   Keep(repeat, case_repeat);
+  in_case = true;
   if (limit > 0) alarm(static_cast<unsigned>(limit));
+}
+
+void CasesEnd() {
+  in_case = false;
+  alarm(0);
 }
 
 }  // namespace lanewise::differential
