@@ -131,7 +131,7 @@ int Main(int argc, char** argv) {
                  "all, none, or a list of uninitialised, waits, races, alignment")
       ->capture_default_str();
   app.add_option("--threads", options.threads, "Host threads, 0 for one a processor")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 4096));
   app.add_flag("--counts", options.counts, "Prints the launch's counters");
   app.add_option("--trace", options.trace, "Prints the instructions of wave WORKGROUP,WAVE");
   try {
