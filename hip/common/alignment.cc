@@ -17,4 +17,15 @@ absl::Status CheckAligned(std::string_view operand, const void* pointer, int64_t
   return absl::OkStatus();
 }
 
+absl::Status CheckApart(const Extent& a, const Extent& b) {
+  const auto a_begin = reinterpret_cast<uintptr_t>(a.begin);
+  const auto b_begin = reinterpret_cast<uintptr_t>(b.begin);
+  const bool apart = a_begin <= b_begin ? b_begin - a_begin >= static_cast<uintptr_t>(a.bytes)
+                                        : a_begin - b_begin >= static_cast<uintptr_t>(b.bytes);
+  if (apart) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      AbslView(a.operand), ", ", a.bytes, " bytes at 0x", absl::Hex(a_begin), ", overlaps ",
+      AbslView(b.operand), ", ", b.bytes, " bytes at 0x", absl::Hex(b_begin)));
+}
+
 }  // namespace lanewise::hip

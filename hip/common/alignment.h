@@ -13,6 +13,14 @@ namespace lanewise::hip {
 // OK, or InvalidArgument naming the operand if the pointer is null or no multiple of `bytes`.
 absl::Status CheckAligned(std::string_view operand, const void* pointer, int64_t bytes);
 
+// OK, or InvalidArgument naming both operands if they, each of so many bytes, share one.
+struct Extent {
+  std::string_view operand;
+  const void* begin;
+  int64_t bytes;
+};
+absl::Status CheckApart(const Extent& a, const Extent& b);
+
 }  // namespace lanewise::hip
 
 #endif  // LANEWISE_HIP_COMMON_ALIGNMENT_H_

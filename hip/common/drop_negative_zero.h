@@ -34,7 +34,8 @@ class DropNegativeZero {
     uint64_t* changed;  // on the device: grows by the number of elements rewritten; may be null
   };
 
-  // NotFound for a chip that the kernels were not built for.
+  // NotFound for a chip that the kernels were not built for. Makes the device current, as it has to
+  // be for Launch. The object has to outlive what it queued, and graphs that were captured.
   static absl::StatusOr<DropNegativeZero> Load(const Device& device);
 
   // The bytes are the weights, read once. What is written depends on them: 16 bytes for each 16

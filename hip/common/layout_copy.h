@@ -49,7 +49,8 @@ class LayoutCopy {
     void* memory;   // in the layout's order, 16-byte aligned. Unpack only reads it
   };
 
-  // NotFound for a chip that the kernels were not built for.
+  // NotFound for a chip that the kernels were not built for. Makes the device current, as it has to
+  // be for Launch. The object has to outlive what it queued, and graphs that were captured.
   static absl::StatusOr<LayoutCopy> Load(const Device& device);
 
   // Each byte is read once and written once. One launch, or two where an extent ends in the

@@ -37,7 +37,8 @@ class MxDequantize {
     void* out;             // [rows, columns], 16-byte aligned
   };
 
-  // NotFound for a chip that the kernels were not built for.
+  // NotFound for a chip that the kernels were not built for. Makes the device current, as it has to
+  // be for Launch. The object has to outlive what it queued, and graphs that were captured.
   static absl::StatusOr<MxDequantize> Load(const Device& device);
 
   // Elements and codes are the weights here, read once each; one launch for up to 2^33 elements.

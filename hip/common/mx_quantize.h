@@ -50,7 +50,8 @@ class MxQuantize {
     void* codes;     // [rows, columns / 32] bytes
   };
 
-  // NotFound for a chip that the kernels were not built for.
+  // NotFound for a chip that the kernels were not built for. Makes the device current, as it has to
+  // be for Launch. The object has to outlive what it queued, and graphs that were captured.
   static absl::StatusOr<MxQuantize> Load(const Device& device);
 
   // x is read once, elements and codes are written once; one launch for up to 2^33 elements.

@@ -37,6 +37,8 @@ class PermuteQ {
     void* fused;     // 16-byte aligned. Written, unless `undo`
   };
 
+  // As the other launchers: NotFound for a chip that the kernels were not built for; makes the
+  // device current; has to outlive what it queued.
   static absl::StatusOr<PermuteQ> Load(const Device& device);
 
   // Each byte is read once and written once.

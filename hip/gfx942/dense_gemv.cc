@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "hip/common/alignment.h"
+#include "hip/gfx942/check_swiglu.h"
 #include "hip/gfx942/dense_gemv_arguments.h"
 #include "hip/gfx942/dense_gemv_kernels.h"
 
@@ -21,6 +22,8 @@ constexpr int64_t kMostGridRows = 65535;  // of the grid's y and z
 constexpr int64_t kMostK = int64_t{1} << 26;
 // So that the grid's work-items, 32 a row, are counted in 32 bits.
 constexpr int64_t kMostN = int64_t{1} << 26;
+// So that no address wraps.
+constexpr int64_t kMostStride = int64_t{1} << 40;
 
 constexpr std::string_view kDenseLayout = "gfx942/dense";
 constexpr std::string_view kChunkQLayout = "gfx942/dense_chunk_q";
@@ -88,17 +91,20 @@ absl::Status CheckProblem(const DenseGemv::Problem& p) {
   if (p.splits < 1 || p.splits > kMostSplits) return Refuse("splits", p.splits, "1 to 1024");
   if (p.gated.has_value()) {
     if (p.groups != 1) return Refuse("groups", p.groups, "1 where x is gated");
-    if (!(p.gated->limit >= 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("dense_gemv: gated.limit is ", p.gated->limit, ", expected 0 or more"));
+    if (absl::Status status = CheckSwiglu("dense_gemv: gated", *p.gated); !status.ok()) {
+      return status;
     }
   }
-  if (p.x_stride != 0 && (p.x_stride < Columns(p) || p.x_stride % 8 != 0)) {
-    return Refuse("x_stride", p.x_stride,
-                  absl::StrCat("a multiple of 8 of at least ", Columns(p), ", or 0"));
+  if (p.out != FloatType::kBf16 && p.out != FloatType::kF32) {
+    return Refuse("out", static_cast<int64_t>(p.out), "bf16 (0) or float32 (1)");
   }
-  if (p.out_stride != 0 && p.out_stride < p.n) {
-    return Refuse("out_stride", p.out_stride, absl::StrCat("at least ", p.n, ", or 0"));
+  if (p.x_stride != 0 &&
+      (p.x_stride < Columns(p) || p.x_stride > kMostStride || p.x_stride % 8 != 0)) {
+    return Refuse("x_stride", p.x_stride,
+                  absl::StrCat("a multiple of 8 of at least ", Columns(p), " up to 2^40, or 0"));
+  }
+  if (p.out_stride != 0 && (p.out_stride < p.n || p.out_stride > kMostStride)) {
+    return Refuse("out_stride", p.out_stride, absl::StrCat("at least ", p.n, " up to 2^40, or 0"));
   }
   return absl::OkStatus();
 }

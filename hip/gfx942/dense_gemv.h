@@ -3,14 +3,14 @@
 
 // The dense FP8 GEMV of gfx942: attention projections, shared experts, dense layers.
 //
-//   out[m][n] = sum over k of x[m][k] * w[n][k]     x bf16 [M, K], w [N, K] as `lanewise prepare`
-//                                                   writes it for gfx942, out bf16 or float32 [M,
-//                                                   N]
+//   out[m][n] = sum over k of x[m][k] * w[n][k]
+//
+// x is bf16 [M, K], w [N, K] as `lanewise prepare` writes it for gfx942, out bf16 or float32 [M,
+// N].
 //
 // Its arithmetic is reference::gfx942::DenseGemv, bit for bit (NaN payloads aside):
 //  1. A first kernel quantizes x to FNUZ e4m3 with a code for 32 of K (maximum 224, zero blocks
-//  have
-//     code 0, a block with Inf or NaN is NaN), into the workspace, in the order of the matrix
+//     have code 0, a block with Inf or NaN is NaN), into the workspace, in the order of the matrix
 //     core's operand.
 //  2. A wave takes a tile of 16 rows and 16 tokens through its steps of 128 K, ascending. Each
 //  block
@@ -67,11 +67,11 @@ class DenseGemv {
     int64_t groups = 1;  // group g has rows g N / G .. of w and columns g K .. of x (wo_a), up to
                          // 65535
     Plan plan = Plan::kDense;
-    int64_t splits = 2;  // of kSplit, up to 1024
+    int64_t splits = 2;  // of kSplit, 1 to 1024
     // The down projection of a gated layer, such as the shared expert's. groups is 1.
     std::optional<Swiglu> gated = {};
     FloatType out = FloatType::kBf16;
-    int64_t x_stride = 0;    // elements from token to token, a multiple of 8; 0: its columns
+    int64_t x_stride = 0;    // elements from token to token, a multiple of 8 up to 2^40; 0: columns
     int64_t out_stride = 0;  // likewise of out, any; 0: n
     // The layout tags of the prepared tensors. gfx942/dense_chunk_q is the other one there is for
     // w.
@@ -83,11 +83,12 @@ class DenseGemv {
     const void* x;        // bf16 [M, groups * K], gated [M, 2 K], 16-byte aligned
     const void* w;        // [N, Kp] bytes, Kp = K rounded up to 128; 128-byte aligned
     const void* w_codes;  // [N / 32 rounded up, Kp / 32] bytes, 4-byte aligned
-    void* out;            // [M, N], aligned to its elements
-    void* workspace;      // 128-byte aligned
+    void* out;            // [M, N], aligned to its elements; may be x
+    void* workspace;      // 128-byte aligned; overlaps nothing else
   };
 
-  // NotFound for another chip than gfx942.
+  // NotFound for another chip than gfx942. Makes the device current, as it has to be for Launch. The
+  // object has to outlive what it queued, and graphs that were captured.
   static absl::StatusOr<DenseGemv> Load(const Device& device);
 
   // Weights with their codes, activations and outputs once each: beside them the quantized
@@ -102,9 +103,10 @@ class DenseGemv {
   // OK, or InvalidArgument naming what does not fit; Launch asks it too.
   static absl::Status Check(const Problem& problem, const Operands& operands);
 
-  // Queues the kernels; asynchronous, allocates nothing, can be captured. The workspace is in use
-  // until they are done. InvalidArgument for a shape, layout or alignment that does not fit, naming
-  // it; nothing is launched then. No tokens or no rows are no work; K = 0 gives zeros.
+  // Queues the kernels; asynchronous, allocates nothing on the device, can be captured. The
+  // workspace is in use until they are done. InvalidArgument for a shape, layout or alignment that
+  // does not fit, naming it; nothing is launched then. No tokens or no rows are no work; K = 0
+  // gives zeros.
   absl::Status Launch(const Problem& problem, const Operands& operands, const Stream& stream) const;
 
  private:

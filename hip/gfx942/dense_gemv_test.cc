@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <random>
 #include <string>
@@ -379,6 +380,16 @@ TEST_P(DenseGemvTest, RefusesByName) {
   EXPECT_THAT(with([](P& p) { p.splits = 0; }), HasSubstr("splits is 0"));
   EXPECT_THAT(with([](P& p) { p.x_stride = 68; }), HasSubstr("x_stride is 68"));
   EXPECT_THAT(with([](P& p) { p.out_stride = 31; }), HasSubstr("out_stride is 31"));
+  EXPECT_THAT(with([](P& p) { p.out_stride = std::numeric_limits<int64_t>::max(); }),
+              HasSubstr("up to 2^40"));
+  EXPECT_THAT(with([](P& p) { p.x_stride = std::numeric_limits<int64_t>::max() - 7; }),
+              HasSubstr("up to 2^40"));
+  EXPECT_THAT(with([](P& p) { p.out = static_cast<FloatType>(9); }), HasSubstr("out is 9"));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THAT(with([&](P& p) { p.gated = Swiglu{.limit = nan}; }), HasSubstr("gated.limit is nan"));
+  EXPECT_THAT(with([&](P& p) { p.gated = Swiglu{.alpha = nan}; }), HasSubstr("gated.alpha is nan"));
+  EXPECT_THAT(with([&](P& p) { p.gated = Swiglu{.up_offset = nan}; }),
+              HasSubstr("gated.up_offset is nan"));
   EXPECT_THAT(message(good, {at + 8, at, at, at, at}), HasSubstr("dense_gemv: x is at"));
   EXPECT_THAT(message(good, {at, at + 64, at, at, at}), HasSubstr("dense_gemv: w is at"));
   EXPECT_THAT(message(good, {at, at, at + 2, at, at}), HasSubstr("dense_gemv: w_codes is at"));

@@ -50,7 +50,8 @@ class MoeDown {
     const void* w2_bias = nullptr;
   };
 
-  // NotFound for another chip than gfx942.
+  // NotFound for another chip than gfx942. Makes the device current, as it has to be for Launch.
+  // The object has to outlive what it queued, and graphs that were captured.
   static absl::StatusOr<MoeDown> Load(const Device& device);
 
   // At most, as MoeUpGate's. The workspace, a bf16 row for each pick, is written and read once.

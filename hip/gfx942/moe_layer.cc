@@ -121,6 +121,8 @@ absl::Status MoeLayer::Launch(const Problem& problem, const Weights& weights,
   status.Update(MoeDown::Check(problem.routed, down));
   if (problem.shared.has_value()) {
     status.Update(SharedExpert::Check(*problem.shared, weights.shared, shared));
+    const int64_t bytes = problem.routed.tokens * problem.routed.hidden * 2;
+    status.Update(CheckApart({"moe_layer: out", operands.out, bytes}, {"x", operands.x, bytes}));
   }
   if (!status.ok()) return status;
 

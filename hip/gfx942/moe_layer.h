@@ -56,20 +56,24 @@ class MoeLayer {
     // What is added to the routed experts' sum, bf16 [tokens, hidden], 16-byte aligned, or null: a
     // shared expert's output that was computed elsewhere. Null where the problem has a shared one.
     const void* shared = nullptr;
-    void* out = nullptr;        // bf16 [tokens, hidden], 16-byte aligned; may be `shared`
+    // bf16 [tokens, hidden], 16-byte aligned; may be `shared`, and x where the problem has no
+    // shared expert, whose output lies here while x is still read. Nothing else overlaps.
+    void* out = nullptr;
     void* status = nullptr;     // uint32 or null: grows by the picks of no expert
     void* workspace = nullptr;  // 128-byte aligned
   };
 
-  // NotFound for another chip than gfx942.
+  // NotFound for another chip than gfx942. Makes the device current, as it has to be for Launch.
+  // The object has to outlive what it queued, and graphs that were captured.
   static absl::StatusOr<MoeLayer> Load(const Device& device);
 
-  // At most, if all picks are of different experts. Launches: 4, with a shared expert 8.
+  // At most, if all picks are of different experts; biases are not counted. Launches: 4, with a
+  // shared expert 8.
   static absl::StatusOr<LaunchCost> Cost(const Problem& problem);
 
-  // Queues the kernels; asynchronous and allocates nothing, can be captured (but with
-  // check_experts). InvalidArgument as MoeUpGate, MoeDown and SharedExpert; nothing is launched
-  // then.
+  // Queues the kernels; asynchronous and allocates nothing on the device, can be captured (but with
+  // check_experts). InvalidArgument as MoeUpGate, MoeDown and SharedExpert, and where out overlaps
+  // x and must not; nothing is launched then.
   absl::Status Launch(const Problem& problem, const Weights& weights, const Operands& operands,
                       const Stream& stream) const;
 

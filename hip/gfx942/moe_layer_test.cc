@@ -33,12 +33,15 @@ constexpr int64_t kExperts = 5, kHidden = 416, kInter = 96, kTokens = 3, kTopK =
 constexpr char kPrefix[] = "layers.1.ffn.experts";
 constexpr int64_t kSharedInter = 160;
 constexpr char kSharedPrefix[] = "layers.1.ffn.shared_experts";
+constexpr char kW13Bias[] = "layers.1.ffn.experts.gate_up_proj_bias";
+constexpr char kW2Bias[] = "layers.1.ffn.experts.down_proj_bias";
 
 // Plain experts, padded with zeros as the reference computes with them, and the shared one, in
 // FNUZ.
 struct Plain {
   Tensor<uint8_t, 3> w13, w13_codes, w2, w2_codes;
   Mx gate_up, down;
+  Tensor<Bf16, 2> w13_bias, w2_bias;  // gates, then ups
 };
 
 std::span<const uint8_t> Bytes(const Tensor<uint8_t, 2>& tensor) {
@@ -103,12 +106,35 @@ void WriteCheckpoint(const std::string& path, Plain* plain) {
   }
   plain->gate_up =
       reference::OwnedMx(reference::ElementFormat::kE4m3Fnuz, *judge::FnuzWeight(gate_up.view()));
+  // As gpt-oss has them, gate and up in turn.
+  const Tensor<Bf16, 2> w13_bias = reference::RandomBf16(kExperts, 2 * kInter, 2, &random);
+  const Tensor<Bf16, 2> w2_bias = reference::RandomBf16(kExperts, kHidden, 2, &random);
+  plain->w13_bias = Tensor<Bf16, 2>(kExperts, 2 * kIp);
+  plain->w2_bias = Tensor<Bf16, 2>(kExperts, kKp);
+  plain->w13_bias.setConstant(Bf16::FromFloat(0.0f));
+  plain->w2_bias.setConstant(Bf16::FromFloat(0.0f));
+  for (int64_t e = 0; e < kExperts; ++e) {
+    for (int64_t i = 0; i < kInter; ++i) {
+      plain->w13_bias(e, i) = w13_bias(e, 2 * i);
+      plain->w13_bias(e, kIp + i) = w13_bias(e, 2 * i + 1);
+    }
+    for (int64_t h = 0; h < kHidden; ++h) plain->w2_bias(e, h) = w2_bias(e, h);
+  }
+  specs.push_back({kW13Bias, DType::kBf16, {kExperts, 2 * kInter}});
+  specs.push_back({kW2Bias, DType::kBf16, {kExperts, kHidden}});
   auto writer = SafetensorsWriter::Create(path, specs, {});
   ASSERT_TRUE(writer.ok()) << writer.status();
   for (size_t i = 0; i < matrices.size(); ++i) {
     ASSERT_TRUE(writer->Write(2 * i, 0, Bytes(matrices[i].elements)).ok());
     ASSERT_TRUE(writer->Write(2 * i + 1, 0, Bytes(matrices[i].codes)).ok());
   }
+  const auto write_bias = [&](size_t index, const Tensor<Bf16, 2>& bias) {
+    return writer->Write(index, 0,
+                         {reinterpret_cast<const uint8_t*>(bias.data()),
+                          static_cast<size_t>(bias.size()) * sizeof(Bf16)});
+  };
+  ASSERT_TRUE(write_bias(2 * matrices.size(), w13_bias).ok());
+  ASSERT_TRUE(write_bias(2 * matrices.size() + 1, w2_bias).ok());
   const absl::Status finished = writer->Finish();
   ASSERT_TRUE(finished.ok()) << finished;
 }
@@ -242,6 +268,13 @@ TEST(MoeLayer, ReadsWhatPrepareWrites) {
           << "token " << t << ", column " << h;
     }
   }
+  // x is read after the shared expert has written.
+  both_operands.out = x_buffer.data();
+  EXPECT_THAT(std::string(layer->Launch(both, both_weights, both_operands, stream).message()),
+              testing::AllOf(HasSubstr("moe_layer: out"), HasSubstr("overlaps x")));
+  both_operands.out = static_cast<uint8_t*>(x_buffer.data()) + 2 * kTokens * kHidden - 16;
+  EXPECT_THAT(std::string(layer->Launch(both, both_weights, both_operands, stream).message()),
+              HasSubstr("overlaps x"));
   both.shared->tokens = kTokens + 1;
   EXPECT_THAT(std::string(MoeLayer::Cost(both).status().message()),
               HasSubstr("the shared expert is of 4 tokens by 416 columns"));
@@ -249,6 +282,35 @@ TEST(MoeLayer, ReadsWhatPrepareWrites) {
   std::swap(swapped.up, swapped.down);
   EXPECT_THAT(std::string(SharedWeights::Upload(*file, swapped).status().message()),
               HasSubstr("w2.weight is [416, 160], expected [160, 416]"));
+
+  // Biases, which the file has as they were; without a shared expert the output may replace x.
+  const auto biased = MoeWeights::Upload(*file, GptOssExpertNames(kPrefix));
+  ASSERT_TRUE(biased.ok()) << biased.status();
+  MoeLayer::Operands in_place = operands;
+  in_place.shared = nullptr;
+  in_place.out = x_buffer.data();
+  MoeLayer::Problem gpt_oss = {biased->Problem(kTokens, kTopK, kDeepSeekSwiglu)};
+  const absl::Status biased_launched =
+      layer->Launch(gpt_oss, {biased->pointers()}, in_place, stream);
+  ASSERT_TRUE(biased_launched.ok()) << biased_launched;
+  ASSERT_TRUE(engine.Synchronize().ok());
+  const auto expected_biased = judge::RoutedExperts(
+      padded_x,
+      {plain.w13, plain.w13_codes, plain.w2, plain.w2_codes, &plain.w13_bias, &plain.w2_bias},
+      {picks, pick_weights}, nullptr);
+  ASSERT_TRUE(expected_biased.ok()) << expected_biased.status();
+  const std::vector<Bf16> biased_values = *x_buffer.Read<Bf16>();
+  for (int64_t t = 0; t < kTokens; ++t) {
+    for (int64_t h = 0; h < kHidden; ++h) {
+      ASSERT_EQ(biased_values[static_cast<size_t>(t * kHidden + h)].bits(),
+                expected_biased->out(t, h).bits())
+          << "token " << t << ", column " << h;
+    }
+  }
+  MoeTensorNames crossed = GptOssExpertNames(kPrefix);
+  std::swap(crossed.w13_bias, crossed.w2_bias);
+  EXPECT_THAT(std::string(MoeWeights::Upload(*file, crossed).status().message()),
+              HasSubstr("down_proj_bias is [5, 416], expected [5, 192]"));
 
   // Checked before, an expert that does not exist is refused.
   MoeLayer::Problem checked = problem;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "hip/gfx942/check_swiglu.h"
 #include "hip/gfx942/moe_arguments.h"
 
 namespace lanewise::hip::gfx942 {
@@ -44,17 +45,17 @@ absl::Status CheckMoeProblem(const MoeProblem& p) {
   if (p.experts < 1 || p.experts > kMostExperts) return Refuse("experts", p.experts, "1 to 65535");
   if (p.all_experts != 0 && (p.all_experts < p.experts || p.all_experts > kMostSize)) {
     return Refuse("all_experts", p.all_experts,
-                  absl::StrCat(p.experts, " that are held, up to 2^24, or 0"));
+                  absl::StrCat("0, or from the ", p.experts, " that are held to 2^24"));
   }
   if (p.first_expert < 0 || p.first_expert > p.layer_experts() - p.experts) {
     return Refuse("first_expert", p.first_expert,
                   absl::StrCat("0 to ", p.layer_experts() - p.experts));
   }
   if (p.hidden < 32 || p.hidden > kMostSize || p.hidden % 32 != 0) {
-    return Refuse("hidden", p.hidden, "a multiple of 32 up to 2^24");
+    return Refuse("hidden", p.hidden, "a multiple of 32 from 32 to 2^24");
   }
   if (p.inter < 32 || p.inter > kMostSize || p.inter % 32 != 0) {
-    return Refuse("inter", p.inter, "a multiple of 32 up to 2^24");
+    return Refuse("inter", p.inter, "a multiple of 32 from 32 to 2^24");
   }
   if (p.tokens * p.padded_hidden() > kMostActivationBytes) {
     return Refuse("tokens times padded hidden", p.tokens * p.padded_hidden(), "up to 2^30");
@@ -67,11 +68,7 @@ absl::Status CheckMoeProblem(const MoeProblem& p) {
     return Refuse("w2_bias_stride", p.w2_bias_stride,
                   absl::StrCat("a multiple of 4 of at least ", p.hidden, ", or 0"));
   }
-  if (!(p.swiglu.limit >= 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("routed experts: swiglu.limit is ", p.swiglu.limit, ", expected 0 or more"));
-  }
-  return absl::OkStatus();
+  return CheckSwiglu("routed experts: swiglu", p.swiglu);
 }
 
 int64_t MostGroups(const MoeProblem& problem) { return std::min(problem.picks(), problem.experts); }

@@ -19,9 +19,11 @@ struct MoeProblem {
   // layer has no others), and expert indices count those. Picks of experts that are elsewhere add
   // nothing here.
   int64_t first_expert = 0;
-  int64_t all_experts = 0;
-  int64_t hidden = 0;  // logical, a multiple of 32; the kernels run on Kp, it rounded up to 256
-  int64_t inter = 0;   // of one rank, logical, a multiple of 32; Ip, rounded up to 64
+  int64_t all_experts = 0;  // up to 2^24
+  // Logical, multiples of 32 up to 2^24; inter is one rank's. The kernels run on Kp, hidden rounded
+  // up to 256, and Ip, inter rounded up to 64; tokens * Kp is 2^30 at most.
+  int64_t hidden = 0;
+  int64_t inter = 0;
   Swiglu swiglu = kDeepSeekSwiglu;
   // Of the biases, where there are any, elements from expert to expert: an even number, or 0 for 2
   // inter; a multiple of 4, or 0 for hidden. So a rank finds its part in the checkpoint's tensor.

@@ -60,7 +60,8 @@ class MoeUpGate {
     const void* w13_bias = nullptr;
   };
 
-  // NotFound for another chip than gfx942.
+  // NotFound for another chip than gfx942. Makes the device current, as it has to be for Launch.
+  // The object has to outlive what it queued, and graphs that were captured.
   static absl::StatusOr<MoeUpGate> Load(const Device& device);
 
   // At most: weight_bytes are those of as many experts as can be picked, each once. Experts with

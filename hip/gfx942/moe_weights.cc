@@ -1,6 +1,7 @@
 #include "hip/gfx942/moe_weights.h"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -58,11 +59,35 @@ absl::StatusOr<Buffer> Joined(const View& a, const View& b, std::string_view nam
   return Buffer::Of(std::span<const uint8_t>(bytes), name);
 }
 
+// The tensor of that name, if there is a name.
+absl::StatusOr<std::optional<Buffer>> UploadBias(const PreparedCheckpoint& file,
+                                                 const std::string& name,
+                                                 const std::vector<int64_t>& shape) {
+  if (name.empty()) return std::nullopt;
+  const auto bias = file.Get(name, layout_tag::kPlain);
+  if (!bias.ok()) return bias.status();
+  if (absl::Status status = CheckShape(name, bias->what->shape, shape); !status.ok()) return status;
+  if (bias->what->dtype != DType::kBf16) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " is ", AbslView(DTypeName(bias->what->dtype)), ", expected BF16"));
+  }
+  absl::StatusOr<Buffer> buffer = Buffer::Of(bias->bytes, name);
+  if (!buffer.ok()) return buffer.status();
+  return std::optional<Buffer>(*std::move(buffer));
+}
+
 }  // namespace
 
 MoeTensorNames ExpertNames(std::string_view prefix) {
   const std::string begin(prefix);
   return {begin + ".w13.weight", begin + ".w13.scale", begin + ".w2.weight", begin + ".w2.scale"};
+}
+
+MoeTensorNames GptOssExpertNames(std::string_view prefix) {
+  MoeTensorNames names = ExpertNames(prefix);
+  names.w13_bias = std::string(prefix) + ".gate_up_proj_bias";
+  names.w2_bias = std::string(prefix) + ".down_proj_bias";
+  return names;
 }
 
 absl::StatusOr<MoeWeights> MoeWeights::Upload(const PreparedCheckpoint& file,
@@ -112,9 +137,15 @@ absl::StatusOr<MoeWeights> MoeWeights::Upload(const PreparedCheckpoint& file,
   if (!w2_buffer.ok()) return w2_buffer.status();
   absl::StatusOr<Buffer> w2_codes_buffer = Buffer::Of(w2_codes->bytes, names.w2_codes);
   if (!w2_codes_buffer.ok()) return w2_codes_buffer.status();
+  absl::StatusOr<std::optional<Buffer>> w13_bias =
+      UploadBias(file, names.w13_bias, {problem.experts, 2 * problem.inter});
+  if (!w13_bias.ok()) return w13_bias.status();
+  absl::StatusOr<std::optional<Buffer>> w2_bias =
+      UploadBias(file, names.w2_bias, {problem.experts, problem.hidden});
+  if (!w2_bias.ok()) return w2_bias.status();
   return MoeWeights(problem.experts, problem.hidden, problem.inter, *std::move(w13_buffer),
                     *std::move(w13_codes_buffer), *std::move(w2_buffer),
-                    *std::move(w2_codes_buffer));
+                    *std::move(w2_codes_buffer), *std::move(w13_bias), *std::move(w2_bias));
 }
 
 MoeProblem MoeWeights::Problem(int64_t tokens, int64_t top_k, const Swiglu& swiglu) const {

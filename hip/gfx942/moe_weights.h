@@ -4,6 +4,7 @@
 // The experts of a MoE layer from a prepared file to the device.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,11 +21,17 @@ namespace lanewise::hip::gfx942 {
 // The routed experts' tensors in a prepared file, by name.
 struct MoeTensorNames {
   std::string w13, w13_codes, w2, w2_codes;
+  // bf16 [experts, 2 inter], gate and up in turn, and [experts, hidden]; "" where there is none.
+  std::string w13_bias = {}, w2_bias = {};
 };
 
 // `prefix`.w13.weight, .w13.scale, .w2.weight, .w2.scale: DeepSeek's, say of
 // "layers.3.ffn.experts".
 MoeTensorNames ExpertNames(std::string_view prefix);
+
+// Those, and the biases `prefix`.gate_up_proj_bias and .down_proj_bias: gpt-oss's, say of
+// "model.layers.3.mlp.experts".
+MoeTensorNames GptOssExpertNames(std::string_view prefix);
 
 // Where the weights are on the device: moe_up_gate.h and moe_down.h state their shapes.
 struct MoeWeightPointers {
@@ -41,13 +48,20 @@ class MoeWeights {
  public:
   // Copies to the current device. NotFound for a missing tensor; FailedPrecondition for one in
   // another layout than the kernels read, naming it and both; InvalidArgument where the shapes or
-  // padded sizes do not belong together.
+  // padded sizes do not belong together, or a bias is not bf16. (Prepared for several ranks, biases
+  // are in each file whole: leave them out of `names`, and see MoeProblem's strides.)
   static absl::StatusOr<MoeWeights> Upload(const PreparedCheckpoint& file,
                                            const MoeTensorNames& names);
 
+  // Of these experts as the whole layer: where others hold some, set first_expert and all_experts.
   MoeProblem Problem(int64_t tokens, int64_t top_k, const Swiglu& swiglu) const;
   MoeWeightPointers pointers() const {
-    return {w13_.data(), w13_codes_.data(), w2_.data(), w2_codes_.data()};
+    return {w13_.data(),
+            w13_codes_.data(),
+            w2_.data(),
+            w2_codes_.data(),
+            w13_bias_.has_value() ? w13_bias_->data() : nullptr,
+            w2_bias_.has_value() ? w2_bias_->data() : nullptr};
   }
   int64_t experts() const { return experts_; }
   int64_t hidden() const { return hidden_; }
@@ -55,17 +69,21 @@ class MoeWeights {
 
  private:
   MoeWeights(int64_t experts, int64_t hidden, int64_t inter, Buffer w13, Buffer w13_codes,
-             Buffer w2, Buffer w2_codes)
+             Buffer w2, Buffer w2_codes, std::optional<Buffer> w13_bias,
+             std::optional<Buffer> w2_bias)
       : experts_(experts),
         hidden_(hidden),
         inter_(inter),
         w13_(std::move(w13)),
         w13_codes_(std::move(w13_codes)),
         w2_(std::move(w2)),
-        w2_codes_(std::move(w2_codes)) {}
+        w2_codes_(std::move(w2_codes)),
+        w13_bias_(std::move(w13_bias)),
+        w2_bias_(std::move(w2_bias)) {}
 
   int64_t experts_, hidden_, inter_;
   Buffer w13_, w13_codes_, w2_, w2_codes_;
+  std::optional<Buffer> w13_bias_, w2_bias_;
 };
 
 // The shared expert's tensors in a prepared file, by name.

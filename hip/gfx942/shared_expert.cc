@@ -39,7 +39,7 @@ absl::Status InStage(std::string_view stage, const absl::Status& status) {
 absl::Status CheckSize(std::string_view what, int64_t size) {
   if (size >= 32 && size <= kMostSize && size % 32 == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("shared expert: ", AbslView(what), " is ", size,
-                                                 ", expected a multiple of 32 up to 2^25"));
+                                                 ", expected a multiple of 32 from 32 to 2^25"));
 }
 
 struct Costs {

@@ -7,6 +7,7 @@
 //
 // Its arithmetic is reference::gfx942::SharedExpert, bit for bit: two DenseGemv of Plan::kDense,
 // the second of which activates what it quantizes (Problem::gated), so that y never is in memory.
+// With weights in gfx942/dense_chunk_q the sums are those of that order of K, as dense_gemv.h says.
 //
 //   absl::StatusOr<SharedExpert> shared = SharedExpert::Load(device);
 //   const SharedExpert::Problem problem = {.tokens = 4, .hidden = 5120, .inter = 576};
@@ -55,11 +56,12 @@ class SharedExpert {
 
   struct Operands {
     const void* x;    // bf16 [tokens, hidden], 16-byte aligned
-    void* out;        // bf16 [tokens, hidden], 2-byte aligned
-    void* workspace;  // 128-byte aligned
+    void* out;        // bf16 [tokens, hidden], 2-byte aligned; may be x
+    void* workspace;  // 128-byte aligned; overlaps nothing else
   };
 
-  // NotFound for another chip than gfx942.
+  // NotFound for another chip than gfx942. Makes the device current, as it has to be for Launch.
+  // The object has to outlive what it queued, and graphs that were captured.
   static absl::StatusOr<SharedExpert> Load(const Device& device);
 
   // The workspace holds gate and up in bf16, and DenseGemv's own. Launches: 4.
@@ -69,9 +71,9 @@ class SharedExpert {
   static absl::Status Check(const Problem& problem, const Weights& weights,
                             const Operands& operands);
 
-  // Queues the kernels; asynchronous and allocates nothing, can be captured. The workspace is in
-  // use until they are done. InvalidArgument for a shape, layout or alignment that does not fit,
-  // naming it; nothing is launched then. No tokens are no work.
+  // Queues the kernels; asynchronous and allocates nothing on the device, can be captured. The
+  // workspace is in use until they are done. InvalidArgument for a shape, layout or alignment that
+  // does not fit, naming it; nothing is launched then. No tokens are no work.
   absl::Status Launch(const Problem& problem, const Weights& weights, const Operands& operands,
                       const Stream& stream) const;
 

@@ -15,8 +15,9 @@
 
 namespace lanewise::hip::gfx942 {
 
+// The limit is 0 or more and may be infinite; the others are finite.
 struct Swiglu {
-  float limit = 10.0f;  // not NaN, 0 or more
+  float limit = 10.0f;
   float alpha = 1.0f;
   float up_offset = 0.0f;
 };

@@ -77,6 +77,8 @@ class Kernel {
   std::vector<int64_t> sizes_;
 };
 
+// Unloads its code when it is destroyed: it has to outlive the work that was queued of it, and
+// graphs that hold such work.
 class Module {
  public:
   // Loads the code object for the device's chip (of several that run on it, the last) and makes the
