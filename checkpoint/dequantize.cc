@@ -186,6 +186,12 @@ absl::StatusOr<DequantizeReport> DequantizeCheckpoint(const DequantizeRequest& r
       ++report.copied;
     }
   }
+  if (report.dequantized == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        request.in, ": nothing to dequantize: no tensor of F8, F4 or packed U8 has E8M0 codes ",
+        "beside it, under a name such as NAME.weight_scale or NAME.scale for NAME.weight",
+        report.left.empty() ? "" : absl::StrCat(" (", report.left[0], " has none)")));
+  }
   RewriteRequest rewrite;
   rewrite.in = request.in;
   rewrite.out = request.out;

@@ -1,12 +1,15 @@
 #include "checkpoint/ordered_work.h"
 
 #include <condition_variable>
+#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "weights/parallel.h"
 
 namespace lanewise {
 namespace {
@@ -146,8 +149,8 @@ class Runner {
 absl::Status RunOrdered(int threads, int most_in_flight, MemoryBudget& memory,
                         const std::atomic<bool>* cancel, const NextPiece& next) {
   Runner runner(most_in_flight, memory, cancel, next);
-  std::vector<std::thread> others;
-  for (int i = 1; i < threads; ++i) others.emplace_back([&] { runner.Work(); });
+  const std::function<void(std::int64_t)> work = [&](std::int64_t) { runner.Work(); };
+  std::vector<std::thread> others = StartThreads(threads, work);
   runner.Work();
   for (std::thread& other : others) other.join();
   return runner.Result();

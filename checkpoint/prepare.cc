@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "checkpoint/atomic_file.h"
+#include "checkpoint/json_text.h"
 #include "checkpoint/made_directories.h"
 #include "checkpoint/mapped_file.h"
 #include "checkpoint/output_metadata.h"
@@ -67,6 +68,13 @@ class Preparer {
     if (IsPrepared(*set_)) {
       return absl::FailedPreconditionError(
           absl::StrCat(request_.in, " is prepared already; restore gives its source back"));
+    }
+    // They go into the metadata.
+    for (const TensorSet::Shard& shard : set_->shards()) {
+      const absl::StatusOr<std::string> name = JsonString(shard.name);
+      if (!name.ok()) {
+        return absl::InvalidArgumentError(absl::StrCat("a file's name: ", name.status().message()));
+      }
     }
     plan_.source = set_.get();
     plan_.options = request_.options;

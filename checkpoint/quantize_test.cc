@@ -314,9 +314,33 @@ TEST(DequantizeCheckpoint, NamesWhatItCannotTake) {
             std::string::npos)
       << status;
   WriteFile(in, {{weight, bytes}});
-  const absl::StatusOr<DequantizeReport> report = DequantizeCheckpoint(request, nullptr);
+  status = DequantizeCheckpoint(request, nullptr).status();
+  EXPECT_NE(status.ToString().find("nothing to dequantize"), std::string::npos) << status;
+  EXPECT_NE(status.ToString().find("x.weight has none"), std::string::npos) << status;
+}
+
+// However many rows of nothing, and however wide rows that are not there: neither time nor memory.
+TEST(QuantizeCheckpoint, TensorsWithoutElements) {
+  constexpr std::int64_t kMany = std::int64_t{1} << 40;
+  const TestDirectory directory;
+  QuantizeRequest request;
+  request.in = directory.File("in.safetensors");
+  request.out = directory.File("out.safetensors");
+  WriteFile(request.in, {{{"tall.weight", DType::kF32, {kMany, 0}}, ""},
+                         {{"wide.weight", DType::kF32, {0, kMany}}, ""},
+                         {{"x.weight", DType::kF32, {4, 32}}, Bytes(Random(4, 32, 1))}});
+  const absl::StatusOr<QuantizeReport> report = QuantizeCheckpoint(request, nullptr);
   ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_EQ(report->left, std::vector<std::string>{"x.weight"});
+  const absl::StatusOr<TensorSet> set = TensorSet::Open(request.out);
+  ASSERT_TRUE(set.ok()) << set.status();
+  using Shape = std::vector<std::int64_t>;
+  EXPECT_EQ(set->Find("tall.weight")->info->shape, (Shape{kMany, 0}));
+  EXPECT_EQ(set->Find("tall.weight_scale")->info->shape, (Shape{kMany, 0}));
+  EXPECT_EQ(set->Find("wide.weight_scale")->info->shape, (Shape{0, kMany / 32}));
+  DequantizeRequest back;
+  back.in = request.out;
+  back.out = directory.File("back.safetensors");
+  EXPECT_EQ(DequantizeCheckpoint(back, nullptr).status(), absl::OkStatus());
 }
 
 }  // namespace

@@ -25,6 +25,11 @@ std::int64_t BytesMade(const RewrittenTensor& tensor, std::int64_t rows) {
   return bytes;
 }
 
+// Of rows or columns there may be any number then.
+bool HasNoElements(const RewrittenTensor& tensor) {
+  return tensor.rows == 0 || BytesRead(tensor, tensor.together) == 0;
+}
+
 std::int64_t PieceMemory(const RewrittenTensor& tensor, std::int64_t rows) {
   return BytesMade(tensor, rows) + BytesRead(tensor, rows) +
          2 * kPageBlockBytes * std::ssize(tensor.inputs);
@@ -41,6 +46,7 @@ std::int64_t RowsOf(const RewrittenTensor& tensor, std::int64_t bytes) {
 
 std::int64_t LeastMemory(const RewrittenTensor& tensor) {
   if (!tensor.make) return 2 * kPageBlockBytes;
+  if (HasNoElements(tensor)) return 0;
   return PieceMemory(tensor, tensor.together);
 }
 
@@ -57,7 +63,7 @@ std::optional<Piece> RewritePieces::Next() {
     const RewrittenTensor& tensor = *file_.tensors[tensor_];
     const TensorSet::Tensor& source = *file_.sources[tensor_];
     if (tensor.make) {
-      if (next_ < tensor.rows) {
+      if (next_ < tensor.rows && !HasNoElements(tensor)) {
         const std::int64_t first = next_;
         const std::int64_t count =
             std::min(RowsOf(tensor, context_.piece_bytes), tensor.rows - first);

@@ -1,6 +1,7 @@
 #include "checkpoint/source_digests.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "checkpoint/digest.h"
@@ -24,7 +25,12 @@ SourceDigests::SourceDigests(Files files, std::int64_t window)
     at += std::ssize(file);
   }
   begins_.push_back(at);
-  thread_ = std::thread([this] { Run(); });
+  try {
+    thread_ = std::thread([this] { Run(); });
+  } catch (const std::system_error&) {
+    // The system has no thread: Wait digests by itself.
+    allowed_ = at;
+  }
 }
 
 SourceDigests::~SourceDigests() {
@@ -33,10 +39,11 @@ SourceDigests::~SourceDigests() {
     stop_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void SourceDigests::Allow(std::size_t file, double share) {
+  if (!thread_.joinable()) return;
   const auto at =
       begins_[file] + static_cast<std::int64_t>(share * static_cast<double>(files_[file].size()));
   std::unique_lock lock(mutex_);
@@ -48,6 +55,7 @@ void SourceDigests::Allow(std::size_t file, double share) {
 }
 
 std::string SourceDigests::Wait(std::size_t file) {
+  if (!thread_.joinable()) return DigestFile(file);
   Allow(file, 1);
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return digests_.size() > file; });

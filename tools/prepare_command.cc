@@ -183,6 +183,11 @@ Action AddPrepare(CLI::App& app) {
   AddThreads(app, &options->threads);
   AddJson(app, &options->json);
   app.callback([options] {
+    if (options->batch_invariant && options->target != "gfx950") {
+      throw CLI::ValidationError(
+          "--batch-invariant",
+          absl::StrCat("chooses among gfx950's layouts, and the target is ", options->target));
+    }
     if (options->rank && (*options->rank < 0 || *options->rank >= options->ranks)) {
       throw CLI::ValidationError("--rank", absl::StrCat(*options->rank, " of ", options->ranks,
                                                         " ranks: expected 0 to --tp - 1"));

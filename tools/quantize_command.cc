@@ -106,12 +106,12 @@ absl::Status RunQuantize(const QuantizeFlags& flags, JsonReport* json) {
   std::printf("%-48s %12s %12s %12s %10s %10s\n", "tensor", "elements", "largest", "rel. rms",
               "zeroed", "NaN blocks");
   for (const QuantizeError& tensor : report->tensors) {
-    std::printf("%-48s %12lld %12.4g %12.4g %10lld %10lld\n", tensor.name.c_str(),
+    std::printf("%-48s %12lld %12.4g %12.4g %10lld %10lld\n", Printable(tensor.name).c_str(),
                 static_cast<long long>(tensor.elements), tensor.largest, tensor.relative_rms,
                 static_cast<long long>(tensor.zeroed), static_cast<long long>(tensor.nan_blocks));
   }
   for (const std::string& left : report->left) {
-    std::printf("left as it is: %s\n", left.c_str());
+    std::printf("left as it is: %s\n", Printable(left).c_str());
   }
   std::printf("%s: %zu tensors quantized, relative rms error %.4g, %lld copied; %s from %s%s\n",
               request.out.c_str(), report->tensors.size(), report->relative_rms,
@@ -147,7 +147,7 @@ absl::Status RunDequantize(const DequantizeFlags& flags, JsonReport* json) {
     return absl::OkStatus();
   }
   for (const std::string& left : report->left) {
-    std::printf("left as it is, no codes beside it: %s\n", left.c_str());
+    std::printf("left as it is, no codes beside it: %s\n", Printable(left).c_str());
   }
   std::printf("%s: %lld tensors dequantized, %lld copied; %s from %s%s\n", request.out.c_str(),
               static_cast<long long>(report->dequantized), static_cast<long long>(report->copied),

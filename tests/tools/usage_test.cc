@@ -37,6 +37,7 @@ TEST(UsageTest, WrongUsageIsStatus2) {
       {"prepare", "in", "out", "--target", "gfx942", "--tp", "x"},
       {"prepare", "in", "out", "--target", "gfx942", "--tp", "2", "--rank", "2"},
       {"prepare", "in", "out", "--target", "gfx942", "--rank", "-1"},
+      {"prepare", "in", "out", "--target", "gfx942", "--batch-invariant"},
       {"prepare", "in", "out", "--target", "gfx942", "--memory", "much"},
       {"prepare", "in", "", "--target", "gfx942"},
       {"prepare", "", "out", "--target", "gfx942"},
