@@ -10,6 +10,10 @@
 
 namespace lanewise::hip {
 
+constexpr int64_t RoundUp(int64_t a, int64_t multiple) {
+  return (a + multiple - 1) / multiple * multiple;
+}
+
 // OK, or InvalidArgument naming the operand if the pointer is null or no multiple of `bytes`.
 absl::Status CheckAligned(std::string_view operand, const void* pointer, int64_t bytes);
 

@@ -30,7 +30,6 @@ constexpr std::string_view kChunkQLayout = "gfx942/dense_chunk_q";
 constexpr std::string_view kCodesLayout = "gfx942/dense_codes";
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t RoundUp(int64_t a, int64_t multiple) { return CeilDivide(a, multiple) * multiple; }
 
 int64_t Steps(const DenseGemv::Problem& problem) { return CeilDivide(problem.k, kStepColumns); }
 int64_t Splits(const DenseGemv::Problem& problem) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kAlignment = 128;
 
-int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t Aligned(int64_t bytes) { return RoundUp(bytes, kAlignment); }
 
 // What the parts cost; the shared expert nothing where there is none.
 struct Costs {

@@ -8,11 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "hip/common/alignment.h"
 
 namespace lanewise::hip::gfx942 {
 namespace {
-
-int64_t RoundUp(int64_t a, int64_t multiple) { return (a + multiple - 1) / multiple * multiple; }
 
 std::string ShapeText(const std::vector<int64_t>& shape) {
   std::string text = "[";

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "hip/common/alignment.h"
 
 namespace lanewise::hip::gfx942 {
 namespace {
@@ -60,7 +61,7 @@ absl::StatusOr<Costs> CostsOf(const SharedExpert::Problem& problem) {
 
 // Gate and up, at the workspace's beginning.
 int64_t BetweenBytes(const SharedExpert::Problem& problem) {
-  return (problem.tokens * 2 * problem.inter * 2 + kAlignment - 1) / kAlignment * kAlignment;
+  return RoundUp(problem.tokens * 2 * problem.inter * 2, kAlignment);
 }
 
 // The two calls' operands, one workspace after the other's.
