@@ -1,0 +1,59 @@
+#include "tools/gallery/gallery.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+#include "layouts/bind.h"
+#include "layouts/catalogue.h"
+#include "layouts/picture.h"
+
+namespace lanewise::tools {
+namespace {
+
+constexpr std::string_view kHead =
+    "# Gallery of layouts\n\n"
+    "<!-- written by bazel run //tools/gallery:write -- docs -->\n\n"
+    "Every layout of [layouts/catalogue.h](../layouts/catalogue.h). In each picture the array "
+    "stands "
+    "above, with the\noffset where each run of units goes; below stands memory, with the "
+    "coordinate "
+    "that lies there. A cell has the same\ncolour in both, blue where memory begins and red where "
+    "it ends. [layouts.md](layouts.md) explains the notation. A\npicture of other extents:\n\n"
+    "    ./bazelw run //:lanewise -- layouts gfx942/dense --shape 32,128 --picture dense.svg\n";
+
+std::string FileNameOf(std::string_view tag) {
+  std::string name(tag);
+  std::replace(name.begin(), name.end(), '/', '_');
+  return absl::StrCat("gallery/", name, ".svg");
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<GalleryFile>> GalleryFiles() {
+  std::string page(kHead);
+  std::vector<GalleryFile> pictures;
+  for (const Layout& layout : kCatalogue) {
+    const absl::StatusOr<PictureSubject> subject = SubjectOf(layout);
+    if (!subject.ok()) return subject.status();
+    absl::StatusOr<std::string> svg = PictureSvg(subject->layout, subject->extents);
+    if (!svg.ok()) return svg.status();
+    pictures.push_back({FileNameOf(layout.tag), *std::move(svg)});
+
+    absl::StrAppend(&page, "\n## ", AbslView(layout.tag), "\n\n    ", PatternText(layout.main),
+                    "\n");
+    if (layout.HasRemainder()) {
+      absl::StrAppend(&page, "    remainder: ", PatternText(layout.remainder), "\n");
+    }
+    absl::StrAppend(&page, "\n- For: ", AbslView(layout.purpose),
+                    "\n- Unit: ", AbslView(layout.unit), "\n- Source: ", AbslView(layout.source),
+                    "\n\n![", AbslView(layout.tag), "](", pictures.back().path, ")\n");
+  }
+  std::vector<GalleryFile> files = {{"gallery.md", std::move(page)}};
+  std::move(pictures.begin(), pictures.end(), std::back_inserter(files));
+  return files;
+}
+
+}  // namespace lanewise::tools
