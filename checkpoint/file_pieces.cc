@@ -172,12 +172,22 @@ std::optional<Piece> FilePieces::Next() {
   return piece;
 }
 
-absl::Status FilePieces::Write(const Feed& feed, std::int64_t offset,
-                               std::span<const std::uint8_t> bytes) {
-  absl::Status status = writer_->Write(feed.tensor, offset, bytes);
+// `after` holds what `bytes` lie in.
+Rest FilePieces::WriteThenDigest(const Feed& feed, std::int64_t offset,
+                                 std::span<const std::uint8_t> bytes, std::function<void()> after) {
+  return Rest([=, this, &feed] { return writer_->WriteUndigested(feed.tensor, offset, bytes); },
+              [=, this, &feed, after = std::move(after)] {
+                Digest(feed, offset, bytes);
+                after();
+                return absl::OkStatus();
+              });
+}
+
+void FilePieces::Digest(const Feed& feed, std::int64_t offset,
+                        std::span<const std::uint8_t> bytes) {
+  writer_->Digest(feed.tensor, offset, bytes);
   bytes_ += std::ssize(bytes);
   if (context_.wrote && !feed.signs) context_.wrote(std::ssize(bytes));
-  return status;
 }
 
 void FilePieces::Pass(const Feed& feed, std::span<const TouchedBytes> touched) {
@@ -186,7 +196,7 @@ void FilePieces::Pass(const Feed& feed, std::span<const TouchedBytes> touched) {
   }
 }
 
-absl::StatusOr<Commit> FilePieces::Pack(Feed* feed, std::int64_t first, std::int64_t count) {
+absl::StatusOr<Rest> FilePieces::Pack(Feed* feed, std::int64_t first, std::int64_t count) {
   const TensorPlan& plan = feed->output->plan;
   const std::int64_t bytes = count * plan.packer.lead_bytes();
   const std::vector<TouchedBytes> touched = TouchedByLeads(plan, first, count);
@@ -204,20 +214,17 @@ absl::StatusOr<Commit> FilePieces::Pack(Feed* feed, std::int64_t first, std::int
   if (!counts.ok()) return OfTensor(feed->output->tensor.stored.name, counts.status());
   feed->negative_zeros += counts->negative_zeros;
   const std::int64_t offset = first * plan.packer.lead_bytes();
-  return Commit([this, feed, offset, buffer, memory] { return Write(*feed, offset, memory); });
+  return WriteThenDigest(*feed, offset, memory, [buffer] {});
 }
 
-absl::StatusOr<Commit> FilePieces::Copy(Feed* feed, std::int64_t first, std::int64_t count) {
+absl::StatusOr<Rest> FilePieces::Copy(Feed* feed, std::int64_t first, std::int64_t count) {
   const std::span<const std::uint8_t> bytes = feed->copied.subspan(first, count);
   PopulatePages(bytes);
-  return Commit([this, feed, first, bytes] {
-    absl::Status status = Write(*feed, first, bytes);
-    context_.passed->Add(feed->files[0], bytes);
-    return status;
-  });
+  return WriteThenDigest(*feed, first, bytes,
+                         [=, this] { context_.passed->Add(feed->files[0], bytes); });
 }
 
-absl::StatusOr<Commit> FilePieces::Signs(Feed* feed, std::int64_t first, std::int64_t count) {
+absl::StatusOr<Rest> FilePieces::Signs(Feed* feed, std::int64_t first, std::int64_t count) {
   const TensorPlan& plan = feed->output->plan;
   auto bits =
       std::make_shared<ZeroSignBits>(ZeroSignsOfRows(plan, feed->sources, first, first + count));
@@ -226,7 +233,9 @@ absl::StatusOr<Commit> FilePieces::Signs(Feed* feed, std::int64_t first, std::in
   return Commit([this, feed, bits, last] {
     const std::int64_t offset = feed->joiner.bytes();
     const std::vector<std::uint8_t> whole = feed->joiner.Join(*bits, last);
-    return Write(*feed, offset, whole);
+    absl::Status status = writer_->WriteUndigested(feed->tensor, offset, whole);
+    if (status.ok()) Digest(*feed, offset, whole);
+    return status;
   });
 }
 

@@ -65,12 +65,14 @@ class FilePieces : public PiecedFile {
 
   void AddFeed(std::size_t tensor, const OutputTensor& output, bool signs);
   absl::Status CountSigns(std::vector<PreparedTensorPlan>* tensors);
-  absl::StatusOr<Commit> Pack(Feed* feed, std::int64_t first, std::int64_t count);
-  absl::StatusOr<Commit> Copy(Feed* feed, std::int64_t first, std::int64_t count);
-  absl::StatusOr<Commit> Signs(Feed* feed, std::int64_t first, std::int64_t count);
+  absl::StatusOr<Rest> Pack(Feed* feed, std::int64_t first, std::int64_t count);
+  absl::StatusOr<Rest> Copy(Feed* feed, std::int64_t first, std::int64_t count);
+  absl::StatusOr<Rest> Signs(Feed* feed, std::int64_t first, std::int64_t count);
   void Pass(const Feed& feed, std::span<const TouchedBytes> touched);
   absl::Status Complete();
-  absl::Status Write(const Feed& feed, std::int64_t offset, std::span<const std::uint8_t> bytes);
+  Rest WriteThenDigest(const Feed& feed, std::int64_t offset, std::span<const std::uint8_t> bytes,
+                       std::function<void()> after);
+  void Digest(const Feed& feed, std::int64_t offset, std::span<const std::uint8_t> bytes);
 
   const PieceContext& context_;
   const OutputFile& file_;

@@ -1,6 +1,7 @@
 #include "checkpoint/ordered_work.h"
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <map>
@@ -22,13 +23,13 @@ class Runner {
 
   void Work() {
     while (std::optional<Dealt> dealt = Deal()) {
-      absl::StatusOr<Commit> commit = dealt->piece.work();
-      if (!commit.ok()) {
-        Fail(dealt->index, commit.status());
+      absl::StatusOr<Rest> rest = dealt->piece.work();
+      if (!rest.ok()) {
+        Fail(dealt->index, rest.status());
         Return(dealt->piece.memory);
         continue;
       }
-      Hand(*dealt, *std::move(commit));
+      Hand(*dealt, *std::move(rest));
     }
   }
 
@@ -41,17 +42,20 @@ class Runner {
     Piece piece;
   };
 
-  struct Ready {
+  struct Made {
     std::int64_t index = 0;
+    std::int64_t in_lane = 0;
     std::int64_t memory = 0;
-    Commit commit;
+    Rest rest;
   };
 
   struct Lane {
     std::int64_t dealt = 0;
-    std::int64_t next = 0;  // to commit
-    bool busy = false;      // a thread commits
-    std::map<std::int64_t, Ready> ready;
+    bool writing = false;  // a thread writes
+    std::deque<Made> unwritten;
+    bool committing = false;  // a thread commits
+    std::int64_t next = 0;    // to commit
+    std::map<std::int64_t, Made> ready;
   };
 
   // The next piece, its memory taken. Threads wait here in turn, so that an earlier piece never
@@ -84,24 +88,56 @@ class Runner {
     return dealt;
   }
 
-  void Hand(const Dealt& dealt, Commit commit) {
+  void Hand(const Dealt& dealt, Rest rest) {
     std::unique_lock lock(mutex_);
     Lane& lane = lanes_[dealt.piece.lane];
-    lane.ready[dealt.in_lane] = {dealt.index, dealt.piece.memory, std::move(commit)};
-    if (lane.busy) return;
-    lane.busy = true;
+    Made made = {dealt.index, dealt.in_lane, dealt.piece.memory, std::move(rest)};
+    if (made.rest.write) {
+      lane.unwritten.push_back(std::move(made));
+    } else {
+      lane.ready.emplace(dealt.in_lane, std::move(made));
+    }
+    WriteWaiting(lane, lock);
+    CommitReady(lane, lock);
+  }
+
+  // Writes what waits in the lane, unless another thread does.
+  void WriteWaiting(Lane& lane, std::unique_lock<std::mutex>& lock) {
+    if (lane.writing) return;
+    lane.writing = true;
+    while (!failed_ && !lane.unwritten.empty()) {
+      Made made = std::move(lane.unwritten.front());
+      lane.unwritten.pop_front();
+      lock.unlock();
+      absl::Status status = made.rest.write();
+      made.rest.write = nullptr;
+      if (!status.ok()) {
+        Fail(made.index, std::move(status));
+        made.rest.commit = nullptr;  // what it held goes before its memory counts as free
+        Return(made.memory);
+      }
+      lock.lock();
+      if (made.rest.commit) lane.ready.emplace(made.in_lane, std::move(made));
+    }
+    lane.writing = false;
+  }
+
+  // Commits what is ready in the lane, unless another thread does.
+  void CommitReady(Lane& lane, std::unique_lock<std::mutex>& lock) {
+    if (lane.committing) return;
+    lane.committing = true;
     while (!failed_ && !lane.ready.empty() && lane.ready.begin()->first == lane.next) {
-      Ready ready = std::move(lane.ready.begin()->second);
+      Made made = std::move(lane.ready.begin()->second);
       lane.ready.erase(lane.ready.begin());
       lock.unlock();
-      absl::Status status = ready.commit();
-      ready.commit = nullptr;  // what it held goes before its memory counts as free
-      if (!status.ok()) Fail(ready.index, std::move(status));
-      Return(ready.memory);
+      absl::Status status = made.rest.commit();
+      made.rest.commit = nullptr;  // what it held goes before its memory counts as free
+      if (!status.ok()) Fail(made.index, std::move(status));
+      Return(made.memory);
       lock.lock();
       ++lane.next;
     }
-    lane.busy = false;
+    lane.committing = false;
   }
 
   void Return(std::int64_t memory) {

@@ -59,6 +59,71 @@ TEST_P(OrderedWorkTest, CommitsInOrderWithinALaneAndHoldsTheBudget) {
   }
 }
 
+// A write waits for no earlier piece: the first piece of each lane ends last of its round.
+TEST_P(OrderedWorkTest, WritesOneAtATimeInALaneAndBeforeTheirCommits) {
+  constexpr int kPieces = 120, kLanes = 3;
+  MemoryBudget memory(1000);
+  std::vector<int> committed[kLanes];
+  std::atomic<bool> written[kPieces] = {};
+  std::atomic<int> writing[kLanes] = {};
+  std::atomic<int> early = 0;  // writes that an earlier piece of the lane had not had yet
+  int next = 0;
+  const absl::Status status =
+      RunOrdered(GetParam(), 12, memory, nullptr, [&]() -> absl::StatusOr<std::optional<Piece>> {
+        if (next == kPieces) return std::nullopt;
+        const int i = next++;
+        const int lane = i % kLanes;
+        Piece piece;
+        piece.lane = static_cast<std::size_t>(lane);
+        piece.work = [&, i, lane]() -> absl::StatusOr<Rest> {
+          if (i / kLanes % 4 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+          const auto write = [&, i, lane] {
+            EXPECT_EQ(++writing[lane], 1) << "two writes in one lane";
+            if (i >= kLanes && !written[i - kLanes]) ++early;
+            written[i] = true;
+            --writing[lane];
+            return absl::OkStatus();
+          };
+          return Rest(write, [&, i, lane] {
+            EXPECT_TRUE(written[i]) << "piece " << i << " was committed before it was written";
+            committed[lane].push_back(i);
+            return absl::OkStatus();
+          });
+        };
+        return piece;
+      });
+  EXPECT_TRUE(status.ok()) << status;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    ASSERT_EQ(committed[lane].size(), static_cast<std::size_t>(kPieces / kLanes));
+    for (int i = 0; i < kPieces / kLanes; ++i) EXPECT_EQ(committed[lane][i], i * kLanes + lane);
+  }
+  if (GetParam() > 2) {
+    EXPECT_GT(early, 0) << "every write waited for the pieces before it";
+  }
+}
+
+TEST_P(OrderedWorkTest, AFailedWriteIsTheErrorAndIsNotCommitted) {
+  MemoryBudget memory(1000);
+  int next = 0;
+  std::atomic<int> committed = 0;
+  const absl::Status status =
+      RunOrdered(GetParam(), 8, memory, nullptr, [&]() -> absl::StatusOr<std::optional<Piece>> {
+        const int i = next++;
+        if (i == 1000) return std::nullopt;
+        return Piece{0, 1, [&committed, i] {
+                       return Rest(
+                           [i] { return i == 20 ? absl::DataLossError("20") : absl::OkStatus(); },
+                           [&committed, i] {
+                             committed = std::max<int>(committed, i);
+                             return absl::OkStatus();
+                           });
+                     }};
+      });
+  EXPECT_EQ(status, absl::DataLossError("20"));
+  EXPECT_LT(committed, 20);
+  EXPECT_LT(next, 60) << "it went on dealing";
+}
+
 TEST_P(OrderedWorkTest, APieceLargerThanTheBudgetPassesAlone) {
   MemoryBudget memory(10);
   std::atomic<int> in_flight = 0;

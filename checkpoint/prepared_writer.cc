@@ -51,7 +51,7 @@ absl::Status CheckPlan(const PreparedTensorPlan& plan) {
 // A tensor's digest as its bytes pass.
 struct Progress {
   std::mutex mutex;
-  Digest digest;
+  lanewise::Digest digest;
   int64_t digested = 0;            // bytes [0, digested) are in
   std::set<std::string> awaiting;  // late parameters without a value
 };
@@ -125,16 +125,22 @@ absl::StatusOr<PreparedWriter> PreparedWriter::Create(const std::string& path, c
 
 absl::Status PreparedWriter::Write(size_t tensor, int64_t offset, std::span<const uint8_t> bytes) {
   // The writer first: it refuses what is out of range or there already.
-  if (absl::Status status = state_->writer.Write(tensor, offset, bytes); !status.ok()) {
-    return status;
-  }
+  absl::Status status = WriteUndigested(tensor, offset, bytes);
+  if (status.ok()) Digest(tensor, offset, bytes);
+  return status;
+}
+
+absl::Status PreparedWriter::WriteUndigested(size_t tensor, int64_t offset,
+                                             std::span<const uint8_t> bytes) {
+  return state_->writer.Write(tensor, offset, bytes);
+}
+
+void PreparedWriter::Digest(size_t tensor, int64_t offset, std::span<const uint8_t> bytes) {
   Progress& progress = *state_->progress[tensor];
   const std::lock_guard lock(progress.mutex);
-  if (offset == progress.digested) {
-    progress.digest.Update(bytes);
-    progress.digested += static_cast<int64_t>(bytes.size());
-  }
-  return absl::OkStatus();
+  if (offset != progress.digested) return;
+  progress.digest.Update(bytes);
+  progress.digested += static_cast<int64_t>(bytes.size());
 }
 
 absl::Status PreparedWriter::SetParam(size_t tensor, std::string_view name, int64_t value) {

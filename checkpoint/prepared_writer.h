@@ -54,6 +54,11 @@ class PreparedWriter {
   // it in Finish.
   absl::Status Write(size_t tensor, int64_t offset, std::span<const uint8_t> bytes);
 
+  // The two halves of Write, for callers whose bytes come in order only later: from any thread, and
+  // Digest after its bytes were written.
+  absl::Status WriteUndigested(size_t tensor, int64_t offset, std::span<const uint8_t> bytes);
+  void Digest(size_t tensor, int64_t offset, std::span<const uint8_t> bytes);
+
   // Gives a parameter declared as late its value. From any thread, once.
   absl::Status SetParam(size_t tensor, std::string_view name, int64_t value);
 

@@ -254,6 +254,11 @@ bool RestorePart::PiecesFillRuns() const {
   return all == 0;
 }
 
+bool RestorePart::HasSigns() const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const PartMember& member) { return !member.signs.bytes.empty(); });
+}
+
 std::int64_t RestorePart::Step(std::int64_t bytes) const {
   if (copies_ || checks_only_) return std::max<std::int64_t>(1, bytes);
   if (whole_ || !LeadRowsOf(members_[0].plan.packer).contiguous) {

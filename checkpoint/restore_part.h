@@ -77,6 +77,8 @@ class RestorePart {
 
   // Leads, or bytes where copies() or checks_only().
   std::int64_t units() const { return units_; }
+  // Whether signs of zeros were stored, which ApplySigns puts back.
+  bool HasSigns() const;
   // Units of a piece that holds about `bytes`.
   std::int64_t Step(std::int64_t bytes) const;
   // What a piece holds in memory at most.

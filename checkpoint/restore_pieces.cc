@@ -138,7 +138,7 @@ Piece RestorePieces::ScanPiece(const StoredBytes& stored) {
   Piece piece;
   piece.lane = lane_;
   piece.memory = kScanBytes + kPageBlockBytes;
-  piece.work = [&stored]() -> absl::StatusOr<Commit> {
+  piece.work = [&stored]() -> absl::StatusOr<Rest> {
     if (absl::Status status = Scan(stored); !status.ok()) return status;
     return Commit([] { return absl::OkStatus(); });
   };
@@ -149,7 +149,7 @@ Piece RestorePieces::CheckPiece(RestorePart* part, std::int64_t first, std::int6
   Piece piece;
   piece.lane = lane_;
   piece.memory = part->PieceMemory(first, count);
-  piece.work = [this, part, first, count]() -> absl::StatusOr<Commit> {
+  piece.work = [this, part, first, count]() -> absl::StatusOr<Rest> {
     PopulatePages(part->members()[0].stored.bytes.subspan(first, count));
     return Commit([this, part, first, count] { return DigestStored(part, first, count); });
   };
@@ -168,24 +168,22 @@ Piece RestorePieces::RowsPiece(RestorePart* part, std::int64_t first, std::int64
   return piece;
 }
 
-absl::StatusOr<Commit> RestorePieces::Copy(RestorePart* part, std::int64_t first,
-                                           std::int64_t count) {
+absl::StatusOr<Rest> RestorePieces::Copy(RestorePart* part, std::int64_t first,
+                                         std::int64_t count) {
   const auto bytes = part->members()[0].stored.bytes.subspan(first, count);
   PopulatePages(bytes);
-  return Commit([this, part, first, count, bytes] {
-    const SourceRun run = part->Runs(first, count)[0];
-    const std::string& source = part->members()[0].of.output->sources[run.source];
-    const RestoreJob::Place& place = context_.job->PlaceOf(source);
-    absl::Status status = writer_->Write(place.tensor, first, bytes);
-    if (!status.ok()) return status;
-    digest_->Wrote(place.tensor, first, bytes);
-    if (context_.wrote) context_.wrote(count);
-    return DigestStored(part, first, count);
-  });
+  const SourceRun run = part->Runs(first, count)[0];
+  const std::size_t tensor = context_.job->PlaceOf(part->source(run.source)).tensor;
+  return Rest([=, this] { return writer_->Write(tensor, first, bytes); },
+              [=, this] {
+                digest_->Wrote(tensor, first, bytes);
+                if (context_.wrote) context_.wrote(count);
+                return DigestStored(part, first, count);
+              });
 }
 
-absl::StatusOr<Commit> RestorePieces::Fill(RestorePart* part, std::int64_t first,
-                                           std::int64_t count, std::vector<SourceRun> runs) {
+absl::StatusOr<Rest> RestorePieces::Fill(RestorePart* part, std::int64_t first, std::int64_t count,
+                                         std::vector<SourceRun> runs) {
   auto filled = std::make_shared<Filled>();
   std::int64_t bytes = 0;
   for (const SourceRun& run : runs) bytes += (run.size() + 63) / 64 * 64;
@@ -204,11 +202,17 @@ absl::StatusOr<Commit> RestorePieces::Fill(RestorePart* part, std::int64_t first
     }
     return status;
   }
-  return Commit([this, part, first, count, filled] {
+  const auto write = [this, part, filled] { return Write(*part, *filled); };
+  const auto digest = [this, part, first, count, filled] {
+    DigestFilled(*part, *filled);
+    return DigestStored(part, first, count);
+  };
+  if (!part->HasSigns()) return Rest(write, digest);
+  // Which signs are a piece's follows from the zeros of all before it.
+  return Commit([this, part, first, count, filled, write, digest] {
     absl::Status status = part->ApplySigns(first, count, filled->runs, filled->sinks);
-    if (status.ok()) status = Write(*part, *filled);
-    if (status.ok()) status = DigestStored(part, first, count);
-    return status;
+    if (status.ok()) status = write();
+    return status.ok() ? digest() : status;
   });
 }
 
@@ -219,10 +223,18 @@ absl::Status RestorePieces::Write(const RestorePart& part, const Filled& filled)
     const RestoreJob::Place& place = context_.job->PlaceOf(part.source(run.source));
     absl::Status status = writer_->Write(place.tensor, run.begin, filled.sinks[i]);
     if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+void RestorePieces::DigestFilled(const RestorePart& part, const Filled& filled) {
+  for (std::size_t i = 0; i < filled.runs.size(); ++i) {
+    const SourceRun& run = filled.runs[i];
+    if (!run.wanted) continue;
+    const RestoreJob::Place& place = context_.job->PlaceOf(part.source(run.source));
     digest_->Wrote(place.tensor, run.begin, filled.sinks[i]);
     if (context_.wrote) context_.wrote(run.size());
   }
-  return absl::OkStatus();
 }
 
 // After the piece's last use of the stored bytes.

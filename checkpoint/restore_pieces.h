@@ -75,10 +75,11 @@ class RestorePieces : public PiecedFile {
   Piece RowsPiece(RestorePart* part, std::int64_t first, std::int64_t count);
   Piece CheckPiece(RestorePart* part, std::int64_t first, std::int64_t count);
   Piece ScanPiece(const StoredBytes& stored);
-  absl::StatusOr<Commit> Fill(RestorePart* part, std::int64_t first, std::int64_t count,
-                              std::vector<SourceRun> runs);
-  absl::StatusOr<Commit> Copy(RestorePart* part, std::int64_t first, std::int64_t count);
+  absl::StatusOr<Rest> Fill(RestorePart* part, std::int64_t first, std::int64_t count,
+                            std::vector<SourceRun> runs);
+  absl::StatusOr<Rest> Copy(RestorePart* part, std::int64_t first, std::int64_t count);
   absl::Status Write(const RestorePart& part, const Filled& filled);
+  void DigestFilled(const RestorePart& part, const Filled& filled);
   absl::Status DigestStored(RestorePart* part, std::int64_t first, std::int64_t count);
   absl::Status Complete();
 

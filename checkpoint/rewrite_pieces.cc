@@ -91,14 +91,16 @@ Piece RewritePieces::CopyPiece(const TensorSet::Tensor& source, std::size_t outp
   Piece piece;
   piece.lane = lane_;
   piece.memory = count + kPageBlockBytes;
-  piece.work = [this, &source, output, first, count]() -> absl::StatusOr<Commit> {
+  piece.work = [this, &source, output, first, count]() -> absl::StatusOr<Rest> {
     const auto bytes = context_.set->Bytes(source).subspan(first, count);
     PopulatePages(bytes);
-    return Commit([this, &source, output, first, bytes] {
-      absl::Status status = Write(output, first, bytes);
-      Pass(source, bytes);
-      return status;
-    });
+    return Rest(
+        [this, &source, output, first, bytes] {
+          absl::Status status = Write(output, first, bytes);
+          Pass(source, bytes);
+          return status;
+        },
+        [] { return absl::OkStatus(); });
   };
   return piece;
 }
@@ -112,8 +114,8 @@ Piece RewritePieces::RowsPiece(const RewrittenTensor& tensor, std::size_t output
   return piece;
 }
 
-absl::StatusOr<Commit> RewritePieces::Make(const RewrittenTensor& tensor, std::size_t output,
-                                           std::int64_t first, std::int64_t count) {
+absl::StatusOr<Rest> RewritePieces::Make(const RewrittenTensor& tensor, std::size_t output,
+                                         std::int64_t first, std::int64_t count) {
   std::vector<std::span<const std::uint8_t>> inputs;
   for (const RewriteInput& input : tensor.inputs) {
     const auto all = context_.set->Bytes(*input.tensor);
@@ -131,15 +133,19 @@ absl::StatusOr<Commit> RewritePieces::Make(const RewrittenTensor& tensor, std::s
   absl::StatusOr<RowsDone> done = tensor.make(first, count, inputs, outputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) Pass(*tensor.inputs[i].tensor, inputs[i]);
   if (!done.ok()) return OfTensor(tensor.inputs[0].tensor->name(), done.status());
-  return Commit([this, &tensor, output, first, buffer, outputs, done = *std::move(done)] {
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const RowBytes& row = tensor.outputs[i].row;
-      absl::Status status = Write(output + i, first / row.rows * row.bytes, outputs[i]);
-      if (!status.ok()) return status;
-    }
-    if (done) done();
-    return absl::OkStatus();
-  });
+  return Rest(
+      [this, &tensor, output, first, buffer, outputs]() -> absl::Status {
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+          const RowBytes& row = tensor.outputs[i].row;
+          absl::Status status = Write(output + i, first / row.rows * row.bytes, outputs[i]);
+          if (!status.ok()) return status;
+        }
+        return absl::OkStatus();
+      },
+      [done = *std::move(done)] {
+        if (done) done();
+        return absl::OkStatus();
+      });
 }
 
 absl::Status RewritePieces::Write(std::size_t output, std::int64_t offset,

@@ -61,8 +61,8 @@ class RewritePieces : public PiecedFile {
                   std::int64_t count);
   Piece RowsPiece(const RewrittenTensor& tensor, std::size_t output, std::int64_t first,
                   std::int64_t count);
-  absl::StatusOr<Commit> Make(const RewrittenTensor& tensor, std::size_t output, std::int64_t first,
-                              std::int64_t count);
+  absl::StatusOr<Rest> Make(const RewrittenTensor& tensor, std::size_t output, std::int64_t first,
+                            std::int64_t count);
   absl::Status Write(std::size_t output, std::int64_t offset, std::span<const std::uint8_t> bytes);
   void Pass(const TensorSet::Tensor& source, std::span<const std::uint8_t> bytes);
   absl::Status Complete();
