@@ -1,8 +1,8 @@
 // bazel run //benchmarks:end_to_end -- --model gpt-oss-20b --layers 2
 //
 // Copies a checkpoint with cp, copies it with dd and fsync, prepares it, verifies and restores what
-// was prepared, each as a whole process, all of them in turn in every repetition, and prints rates
-// and their ratios to the copies.
+// was prepared (or quantizes it and dequantizes that), each as a whole process, all of them in turn
+// in every repetition, and prints rates and their ratios to the copies.
 
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::string checkpoint, model = "gpt-oss-20b", target = "gfx942", directory, lanewise, json;
-  std::vector<std::string> synthesize, prepare;
+  std::vector<std::string> synthesize, prepare, quantize;
   int layers = 1, repetitions = 5;
   bool cold = false, lossless = false;
 };
@@ -92,7 +92,8 @@ class EndToEnd {
         absl::StrCat(options_.checkpoint.empty()
                          ? absl::StrCat(options_.model, ", ", options_.layers, " of its layers")
                          : options_.checkpoint,
-                     ", ", options_.target, options_.lossless ? ", lossless" : "");
+                     ", ", options_.quantize.empty() ? options_.target : "quantized",
+                     options_.lossless ? ", lossless" : "");
     measured.cold = options_.cold;
     const std::vector<std::string> files = FilesIn(source_);
     for (const std::string& file : files) {
@@ -107,6 +108,8 @@ class EndToEnd {
   }
 
  private:
+  using Step = std::function<absl::Status()>;
+
   // An output directory, empty and there.
   static std::string Fresh(const fs::path& path) {
     fs::remove_all(path);
@@ -116,7 +119,7 @@ class EndToEnd {
 
   absl::Status Repeat(const std::vector<std::string>& files, Measured& measured) {
     const fs::path copy = work_ / "copy", prepared = work_ / "prepared", back = work_ / "back";
-    const std::vector<std::function<absl::Status()>> steps = {
+    const std::vector<Step> copies = {
         [&] {
           std::vector<std::string> command = {"cp"};
           command.insert(command.end(), files.begin(), files.end());
@@ -134,7 +137,8 @@ class EndToEnd {
           const absl::Status status = Time("dd fsync", source_, command, measured);
           fs::remove_all(copy);
           return status;
-        },
+        }};
+    const std::vector<Step> preparing = {
         [&] {
           fs::remove_all(prepared);
           std::vector<std::string> command = {options_.lanewise, "prepare",  source_.string(),
@@ -156,6 +160,28 @@ class EndToEnd {
           fs::remove_all(prepared);
           return status;
         }};
+    const std::vector<Step> quantizing = {
+        [&] {
+          fs::remove_all(prepared);
+          std::vector<std::string> command = {options_.lanewise, "quantize", source_.string(),
+                                              prepared.string()};
+          command.insert(command.end(), options_.quantize.begin(), options_.quantize.end());
+          return Time("quantize", source_, command, measured);
+        },
+        [&] {
+          fs::remove_all(back);
+          const absl::Status status =
+              Time("dequantize", prepared,
+                   {options_.lanewise, "dequantize", prepared.string(), back.string()}, measured);
+          fs::remove_all(back);
+          fs::remove_all(prepared);
+          return status;
+        }};
+    if (absl::Status status = RunAll(copies); !status.ok()) return status;
+    return RunAll(options_.quantize.empty() ? preparing : quantizing);
+  }
+
+  static absl::Status RunAll(const std::vector<Step>& steps) {
     for (const auto& step : steps) {
       if (absl::Status status = step(); !status.ok()) return status;
     }
@@ -193,7 +219,9 @@ int Main(int argc, char** argv) {
   Options options;
   // Where `bazel run` starts it; elsewhere it is to be said.
   options.lanewise = fs::absolute("tools/lanewise").string();
-  CLI::App app{"Preparing, verifying and restoring a checkpoint, beside copying it."};
+  CLI::App app{
+      "Preparing, verifying and restoring a checkpoint, or quantizing and dequantizing it, beside "
+      "copying it."};
   app.add_option("--checkpoint", options.checkpoint,
                  "A directory of files; by default a synthetic checkpoint is made and removed");
   app.add_option("--model", options.model, "The model that is synthesized");
@@ -202,6 +230,9 @@ int Main(int argc, char** argv) {
                  "More arguments of `lanewise synthesize`, each after a --synthesize=");
   app.add_option("--prepare", options.prepare,
                  "More arguments of `lanewise prepare`, each after a --prepare=");
+  app.add_option("--quantize", options.quantize,
+                 "Quantize and dequantize instead; arguments of `lanewise quantize`, each after a "
+                 "--quantize=, such as --quantize=--format --quantize=mxfp4");
   app.add_option("--target", options.target, "gfx942, gfx950 or flashmla");
   app.add_flag("--lossless", options.lossless, "Prepare with --lossless");
   app.add_option("--repetitions", options.repetitions, "How often each is run")

@@ -13,7 +13,14 @@ namespace {
 TEST(EndToEndTest, RunsOnSomethingTiny) {
   const std::string directory = testing::TempDir() + "/work";
   std::filesystem::create_directories(directory);
-  for (const bool cold : {false, true}) {
+  const std::vector<std::string> preparing = {"cp", "dd fsync", "prepare", "verify", "restore"};
+  const std::vector<std::string> quantizing = {"cp", "dd fsync", "quantize", "dequantize"};
+  struct Mode {
+    bool cold;
+    std::vector<std::string> operations;
+  };
+  for (const Mode& mode :
+       {Mode{false, preparing}, Mode{true, preparing}, Mode{false, quantizing}}) {
     const std::string json_file = testing::TempDir() + "/measured.json";
     std::vector<std::string> command = {
         "benchmarks/end_to_end/end_to_end", "--model=gpt-oss-20b",
@@ -21,12 +28,13 @@ TEST(EndToEndTest, RunsOnSomethingTiny) {
         "--synthesize=--size=hidden=256",   "--synthesize=--size=inter=128",
         "--synthesize=--shard-size=200KB",  "--repetitions=2",
         "--directory=" + directory,         "--json=" + json_file};
-    if (cold) command.emplace_back("--cold");
+    if (mode.cold) command.emplace_back("--cold");
+    if (mode.operations == quantizing) command.emplace_back("--quantize=--format=mxfp4");
     const auto ran = RunProcess(command);
     ASSERT_TRUE(ran.ok()) << ran.status();
     std::ifstream file(json_file);
     const auto json = nlohmann::json::parse(file);
-    EXPECT_EQ(json["cold"], cold);
+    EXPECT_EQ(json["cold"], mode.cold);
     EXPECT_GT(json["bytes"], 1'000'000);
     std::vector<std::string> names;
     for (const auto& operation : json["operations"]) {
@@ -35,7 +43,7 @@ TEST(EndToEndTest, RunsOnSomethingTiny) {
       EXPECT_GT(operation["median_seconds"], 0) << names.back();
       EXPECT_GT(operation["ratios"]["cp"], 0) << names.back();
     }
-    EXPECT_EQ(names, (std::vector<std::string>{"cp", "dd fsync", "prepare", "verify", "restore"}));
+    EXPECT_EQ(names, mode.operations);
     EXPECT_TRUE(std::filesystem::is_empty(directory)) << "it leaves nothing";
   }
 }
