@@ -14,6 +14,9 @@ namespace lanewise {
 // The widest registers that a RegionPlan may use on this machine: 64, 32 or 16 bytes, or 0.
 int VectorBytes();
 
+// The most exchanges of a network that takes rows of bf16.
+inline constexpr int kMaxBf16Exchanges = 2;
+
 // A block, and the `repeat` - 1 blocks after it along the plan's last loop where that stays on the
 // same rows.
 struct PackBlockArgs {
@@ -29,8 +32,19 @@ struct PackBlockArgs {
   // Stores past the caches: for registers of 64 bytes and memory aligned to as many.
   bool streaming = false;
   RewriteCounts* counts = nullptr;
+
+  // Where the plan takes bf16: the rows are so, dequantized from the e4m3 bytes that are wanted and
+  // from scale codes, a pointer to those of each row, one for 2^code_shift elements. Every number
+  // of bytes of a row still counts the e4m3.
+  const std::uint8_t* const* codes = nullptr;
+  int code_shift = 5;
 };
-void PackBlock(const PackBlockArgs& args);
+// False where bf16 rows hold anything but e4m3 x code exactly, both normal: then nothing is counted
+// and the memory is unspecified.
+bool PackBlock(const PackBlockArgs& args);
+
+// Whether PackBlock takes rows of bf16 by `plan` on this machine.
+bool TakesBf16(const RegionPlan& plan);
 
 struct UnpackBlockArgs {
   const RegionPlan* plan = nullptr;

@@ -1,6 +1,7 @@
 #include "weights/packer.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <mutex>
@@ -56,6 +57,64 @@ class AlignedBuffer {
 bool Aligned(const std::uint8_t* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer) % 64 == 0;
 }
+
+// The rows that blocks at one row are made of: `args` points to them.
+class BlockRows {
+ public:
+  BlockRows(const RowSource& source, const RegionPlan& plan, std::int64_t row_bytes,
+            PackBlockArgs* args)
+      : source_(source),
+        plan_(plan),
+        row_bytes_(row_bytes),
+        takes_bf16_(source.bf16 != nullptr && source.code_elements >= 32 &&
+                    std::has_single_bit(static_cast<std::uint64_t>(source.code_elements)) &&
+                    TakesBf16(plan)),
+        rows_(plan.rows.size()),
+        codes_(takes_bf16_ ? plan.rows.size() : 0),
+        args_(*args) {
+    args_.rows = rows_.data();
+    if (takes_bf16_) {
+      args_.code_shift = std::countr_zero(static_cast<std::uint64_t>(source.code_elements));
+    }
+  }
+
+  // The rows of blocks that begin at row `base`.
+  void MoveTo(std::int64_t base) {
+    if (base == base_) return;
+    base_ = base;
+    if (!takes_bf16_) return Convert();
+    args_.codes = codes_.data();
+    args_.all_rows = true;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const Bf16Row row = source_.bf16(base_ + plan_.rows[i]);
+      rows_[i] = row.values;
+      codes_[i] = row.codes;
+      args_.all_rows = args_.all_rows && row.values != nullptr;
+    }
+  }
+
+  // The same rows as `source` converts them, until the next MoveTo elsewhere.
+  void Convert() {
+    args_.codes = nullptr;
+    args_.all_rows = true;
+    if (source_.computed) scratch_.resize(rows_.size() * row_bytes_);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      std::uint8_t* const room = source_.computed ? scratch_.data() + i * row_bytes_ : nullptr;
+      rows_[i] = source_.row(base_ + plan_.rows[i], room);
+      args_.all_rows = args_.all_rows && rows_[i] != nullptr;
+    }
+  }
+
+ private:
+  const RowSource& source_;
+  const RegionPlan& plan_;
+  const std::int64_t row_bytes_;
+  const bool takes_bf16_;
+  std::vector<const std::uint8_t*> rows_, codes_;
+  std::vector<std::uint8_t> scratch_;
+  std::int64_t base_ = -1;
+  PackBlockArgs& args_;
+};
 
 // How many blocks from `index` on, and below `end`, are on the same rows and evenly spaced.
 std::int64_t Repeats(const RegionPlan& plan, std::int64_t index, std::int64_t end) {
@@ -136,34 +195,25 @@ absl::StatusOr<RewriteCounts> Packer::PackLeads(const RowSource& source, const P
         count * blocks_a_lead, options.threads, [&](std::int64_t begin, std::int64_t end, int) {
           RewriteCounts counts;
           AlignedBuffer stage(staged ? plan.block_bytes : 0);
-          const std::int64_t rows = std::ssize(plan.rows);
-          std::vector<std::uint8_t> scratch(source.computed ? rows * row_bytes : 0);
-          std::vector<const std::uint8_t*> pointers(rows);
-          std::int64_t row_base = -1;
           PackBlockArgs args;
           args.plan = &plan;
-          args.rows = pointers.data();
-          args.valid_bytes = source.valid_bytes;
           args.padding = source.padding;
+          args.valid_bytes = source.valid_bytes;
           args.rewrite = options.rewrite;
           args.streaming = direct;
           args.counts = &counts;
+          BlockRows rows(source, plan, row_bytes, &args);
           for (std::int64_t block = begin; block < end; block += args.repeat) {
             const BlockBase base = BaseOf(plan, begin_block + block);
-            if (base.row != row_base) {
-              row_base = base.row;
-              args.all_rows = true;
-              for (std::int64_t i = 0; i < rows; ++i) {
-                std::uint8_t* room = source.computed ? scratch.data() + i * row_bytes : nullptr;
-                pointers[i] = source.row(row_base + plan.rows[i], room);
-                args.all_rows = args.all_rows && pointers[i] != nullptr;
-              }
-            }
+            rows.MoveTo(base.row);
             args.byte_base = base.byte;
             args.repeat = staged ? 1 : Repeats(plan, begin_block + block, begin_block + end);
             std::uint8_t* to = memory.data() + (base.memory - first * lead_bytes());
             args.memory = staged ? stage.data() : to;
-            PackBlock(args);
+            if (!PackBlock(args)) {
+              rows.Convert();
+              PackBlock(args);
+            }
             if (staged) StreamCopy(stage.data(), to, plan.block_bytes);
           }
           if (direct || staged) StreamFence();

@@ -73,7 +73,7 @@ class Packer {
   absl::Status CheckRegisters() const;
 
   BoundLayout layout_;
-  std::vector<RegionPlan> plans_;         // of the layout's regions, to memory
+  std::vector<RegionPlan> plans_;          // of the layout's regions, to memory
   std::vector<RegionPlan> inverse_plans_;  // ... and to rows
   std::int64_t leads_ = 0;
 };

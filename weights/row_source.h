@@ -7,6 +7,12 @@
 
 namespace lanewise {
 
+// A row of little-endian bf16 and its scale codes.
+struct Bf16Row {
+  const std::uint8_t* values = nullptr;
+  const std::uint8_t* codes = nullptr;
+};
+
 // Where the rows of a logical [rows, bytes] array come from. Rows may lie anywhere: in one tensor,
 // gathered from several (gate and up, one tensor an expert), a slice of wider rows, or computed on
 // demand.
@@ -19,6 +25,12 @@ struct RowSource {
   std::int64_t valid_bytes = 0;  // of each row; the rest of the layout's row is `padding`
   std::uint8_t padding = 0;
   bool computed = false;  // whether `row` writes to its scratch
+
+  // Where `row` converts bf16 to the e4m3 bytes behind them (weights/bf16_rows.h): the row
+  // unconverted, its values nullptr for a row of padding. A packer may then convert rows itself,
+  // and calls `row` for those that are not exactly e4m3 x code.
+  std::function<Bf16Row(std::int64_t row)> bf16;
+  std::int64_t code_elements = 32;  // a scale code of a bf16 row stands for so many elements
 };
 
 // The rows of one contiguous row-major array.

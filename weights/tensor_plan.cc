@@ -395,6 +395,14 @@ absl::StatusOr<RewriteCounts> RunPlanLeads(const TensorPlan& plan, const Sources
       return scratch;
     };
   }
+  if (IsFromBf16(plan.conversion) && plan.agreeing_rows == 1) {
+    source.code_elements = CodeElements(plan);
+    source.bf16 = [&](std::int64_t row) -> Bf16Row {
+      const RowPlace place = plan.place(row);
+      if (place.IsPadding()) return {};
+      return {At(sources, place), At(sources, plan.code_place(row))};
+    };
+  }
   PackOptions pack;
   pack.rewrite = RewriteOf(plan.conversion);
   pack.threads = options.threads;
