@@ -1,5 +1,6 @@
+#include "weights/dequantize.h"
+
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,50 +12,56 @@
 #include "base/text.h"
 #include "checkpoint/quantize.h"
 #include "checkpoint/tensor_set.h"
-#include "formats/formats.h"
-#include "reference/quantize/element_format.h"
-#include "reference/quantize/mx.h"
-#include "reference/tensor.h"
 
 namespace lanewise {
 namespace {
 
-using reference::ElementFormat;
-using reference::kBlockSize;
-using reference::Quantized;
-
 constexpr std::string_view kWeightSuffixes[] = {".weight", ".weight_packed"};
 constexpr std::string_view kScaleSuffixes[] = {".weight_scale", ".weight_scale_inv", ".scale"};
 
-std::optional<ElementFormat> FormatOf(DType dtype) {
+std::optional<MxElement> FormatOf(DType dtype) {
   switch (dtype) {
     case DType::kF8E4m3:
-      return ElementFormat::kE4m3Fn;
+      return MxElement::kE4m3Fn;
     case DType::kF8E4m3Fnuz:
-      return ElementFormat::kE4m3Fnuz;
+      return MxElement::kE4m3Fnuz;
     case DType::kF8E5m2:
-      return ElementFormat::kE5m2;
+      return MxElement::kE5m2;
     case DType::kF8E5m2Fnuz:
-      return ElementFormat::kE5m2Fnuz;
+      return MxElement::kE5m2Fnuz;
     case DType::kU8:
     case DType::kI8:
     case DType::kF4:
-      return ElementFormat::kE2m1;
+      return MxElement::kE2m1;
     default:
       return std::nullopt;
   }
+}
+
+std::string_view NameOf(MxElement element) {
+  switch (element) {
+    case MxElement::kE4m3Fn:
+      return "e4m3fn";
+    case MxElement::kE4m3Fnuz:
+      return "e4m3fnuz";
+    case MxElement::kE5m2:
+      return "e5m2";
+    case MxElement::kE5m2Fnuz:
+      return "e5m2fnuz";
+    case MxElement::kE2m1:
+      return "e2m1";
+  }
+  return "unknown";
 }
 
 // A weight and its codes.
 struct Pair {
   const TensorSet::Tensor* weight;
   const TensorSet::Tensor* codes;
-  ElementFormat format;
-  std::string stem;
-  // Of the weight as numbers.
-  std::vector<std::int64_t> shape;
-  // Rows that share a code.
-  std::int64_t code_rows;
+  MxElement element;
+  std::string name;  // of the weight as numbers
+  std::vector<std::int64_t> shape = {};
+  MxCodeBlock block = {};
 
   std::int64_t rows() const {
     std::int64_t rows = 1;
@@ -64,50 +71,66 @@ struct Pair {
   std::int64_t k() const { return shape.back(); }
 };
 
-// The pair's shapes: codes one a row and 32 columns, or one for 32 x 32.
+// Two of them can give codes of the same shape only where that is a single row or column, and then
+// they mean the same.
+constexpr MxCodeBlock kBlocks[] = {{1, 32}, {32, 32}, {128, 128}};
+
+std::string ShapeText(const std::vector<std::int64_t>& shape) {
+  std::string list;
+  for (const std::int64_t size : shape) absl::StrAppend(&list, list.empty() ? "" : ", ", size);
+  return absl::StrCat("[", list, "]");
+}
+
+// The pair's shapes: how many elements a code stands for follows from them.
 absl::Status SetShape(Pair* pair) {
   const TensorInfo& weight = *pair->weight->info;
   const TensorInfo& codes = *pair->codes->info;
   if (codes.dtype != DType::kF8E8m0 && codes.dtype != DType::kU8) {
-    return absl::InvalidArgumentError(absl::StrCat(codes.name, " is ",
-                                                   AbslView(DTypeName(codes.dtype)),
-                                                   ", expected E8M0 codes (F8_E8M0 or U8)"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(codes.name, " is ", AbslView(DTypeName(codes.dtype)),
+                     ", expected E8M0 codes (F8_E8M0 or U8)",
+                     codes.dtype == DType::kF32 ? ": F32 multipliers are not taken back" : ""));
   }
   pair->shape = weight.shape;
   if (pair->shape.size() >= 2) {
-    if (pair->format == ElementFormat::kE2m1 && weight.dtype != DType::kF4) pair->shape.back() *= 2;
-    std::vector<std::int64_t> expected = pair->shape;
-    expected.back() /= kBlockSize;
-    pair->code_rows = 1;
-    if (pair->k() % kBlockSize == 0 && codes.shape == expected) return absl::OkStatus();
-    std::int64_t& rows = expected[expected.size() - 2];
-    pair->code_rows = kBlockSize;
-    if (pair->k() % kBlockSize == 0 && rows % kBlockSize == 0) {
-      rows /= kBlockSize;
-      if (codes.shape == expected) return absl::OkStatus();
+    if (pair->element == MxElement::kE2m1 && weight.dtype != DType::kF4) pair->shape.back() *= 2;
+    for (const MxCodeBlock& block : kBlocks) {
+      std::vector<std::int64_t> expected = pair->shape;
+      std::int64_t& rows = expected[expected.size() - 2];
+      // Rows of one matrix share no code with those of the next.
+      const bool cut_off = rows % block.rows != 0 && pair->rows() != rows;
+      rows = block.Rows(rows);
+      expected.back() = block.Columns(pair->k());
+      if (codes.shape != expected || cut_off) continue;
+      if (block.columns == 32 && pair->k() % 32 != 0) continue;
+      pair->block = block;
+      return absl::OkStatus();
     }
   }
-  const auto text = [](const std::vector<std::int64_t>& shape) {
-    std::string list;
-    for (const std::int64_t size : shape) absl::StrAppend(&list, list.empty() ? "" : ", ", size);
-    return absl::StrCat("[", list, "]");
-  };
   return absl::InvalidArgumentError(
-      absl::StrCat(codes.name, " is ", text(codes.shape), " for ", weight.name, " ",
-                   text(weight.shape), " of ", AbslView(ElementFormatName(pair->format)),
-                   ": expected a code for each row or 32 rows, and 32 columns"));
+      absl::StrCat(codes.name, " is ", ShapeText(codes.shape), " for ", weight.name, " ",
+                   ShapeText(weight.shape), " of ", AbslView(NameOf(pair->element)),
+                   ": expected a code for each 1 x 32, 32 x 32 or 128 x 128 elements"));
 }
 
 // The codes beside a weight, if there are any.
 std::optional<Pair> PairOf(const TensorSet& set, const TensorSet::Tensor& weight) {
-  const std::optional<ElementFormat> format = FormatOf(weight.info->dtype);
-  if (!format) return std::nullopt;
+  const std::optional<MxElement> element = FormatOf(weight.info->dtype);
+  if (!element) return std::nullopt;
+  const auto& metadata = set.shards()[weight.shard].file.metadata();
+  if (metadata.count(std::string(kQuantizedKey)) > 0) {
+    const TensorSet::Tensor* codes = set.Find(QuantizedScaleName(weight.name()));
+    if (codes != nullptr && codes->info->dtype == DType::kF8E8m0) {
+      return Pair{&weight, codes, *element, weight.name()};
+    }
+  }
   for (const std::string_view suffix : kWeightSuffixes) {
     if (!weight.name().ends_with(suffix)) continue;
     const std::string stem = weight.name().substr(0, weight.name().size() - suffix.size());
     for (const std::string_view scale : kScaleSuffixes) {
       const TensorSet::Tensor* codes = set.Find(absl::StrCat(stem, AbslView(scale)));
-      if (codes != nullptr) return Pair{&weight, codes, *format, stem, {}, 1};
+      if (codes == nullptr) continue;
+      return Pair{&weight, codes, *element, absl::StrCat(stem, AbslView(kWeightSuffixes[0]))};
     }
   }
   return std::nullopt;
@@ -117,36 +140,20 @@ std::optional<Pair> PairOf(const TensorSet& set, const TensorSet::Tensor& weight
 RewrittenTensor Dequantized(const Pair& pair, bool float32) {
   RewrittenTensor tensor;
   const std::int64_t k = pair.k();
-  const std::int64_t row_bytes = k * reference::ElementBits(pair.format) / 8;
-  const std::int64_t row_codes = k / kBlockSize;
+  const FloatType to = float32 ? FloatType::kF32 : FloatType::kBf16;
   tensor.rows = pair.rows();
-  tensor.together = pair.code_rows;
-  tensor.inputs = {{pair.weight, {row_bytes, 1}}, {pair.codes, {row_codes, pair.code_rows}}};
-  tensor.outputs = {{{absl::StrCat(pair.stem, AbslView(kWeightSuffixes[0])),
-                      float32 ? DType::kF32 : DType::kBf16, pair.shape},
-                     {k * (float32 ? 4 : 2), 1}}};
-  tensor.make = [=, format = pair.format, code_rows = pair.code_rows](
+  tensor.together = pair.block.rows;
+  tensor.inputs = {{pair.weight, {MxElementBytes(pair.element, k), 1}},
+                   {pair.codes, {pair.block.Columns(k), pair.block.rows}}};
+  tensor.outputs = {
+      {{pair.name, float32 ? DType::kF32 : DType::kBf16, pair.shape}, {k * FloatBytes(to), 1}}};
+  tensor.make = [k, to, element = pair.element, block = pair.block](
                     std::int64_t, std::int64_t count,
                     std::span<const std::span<const std::uint8_t>> inputs,
                     std::span<const std::span<std::uint8_t>> outputs) -> absl::StatusOr<RowsDone> {
-    // A block of rows at a time: several copies of it are made.
-    for (std::int64_t row = 0; row < count; row += kBlockSize) {
-      const std::int64_t rows = std::min(kBlockSize, count - row);
-      Quantized q = {Tensor<std::uint8_t, 2>(rows, row_bytes),
-                     Tensor<std::uint8_t, 2>((rows + code_rows - 1) / code_rows, row_codes)};
-      std::copy_n(inputs[0].data() + row * row_bytes, q.elements.size(), q.elements.data());
-      std::copy_n(inputs[1].data() + row / code_rows * row_codes, q.codes.size(), q.codes.data());
-      const auto store = [&](const auto& values) {
-        if (!values.ok()) return values.status();
-        const std::size_t size = sizeof(*values->data());
-        std::memcpy(outputs[0].data() + row * k * static_cast<std::int64_t>(size), values->data(),
-                    static_cast<std::size_t>(values->size()) * size);
-        return absl::OkStatus();
-      };
-      absl::Status status =
-          float32 ? store(DequantizeToFloat(q, format)) : store(DequantizeToBf16(q, format));
-      if (!status.ok()) return status;
-    }
+    absl::Status status =
+        DequantizeRows(inputs[0], element, count, k, block, inputs[1], to, outputs[0]);
+    if (!status.ok()) return status;
     return RowsDone();
   };
   return tensor;
@@ -192,14 +199,8 @@ absl::StatusOr<DequantizeReport> DequantizeCheckpoint(const DequantizeRequest& r
         "beside it, under a name such as NAME.weight_scale or NAME.scale for NAME.weight",
         report.left.empty() ? "" : absl::StrCat(" (", report.left[0], " has none)")));
   }
-  RewriteRequest rewrite;
-  rewrite.in = request.in;
-  rewrite.out = request.out;
-  rewrite.rules = request.rules;
-  rewrite.threads = request.threads;
-  rewrite.memory = request.memory;
-  rewrite.cancel = request.cancel;
-  absl::StatusOr<RewriteReport> rewritten = RewriteCheckpoint(*set, rewrite, tensors, progress);
+  absl::StatusOr<RewriteReport> rewritten =
+      RewriteCheckpoint(*set, request, {{}, {std::string(kQuantizedKey)}}, tensors, progress);
   if (!rewritten.ok()) return rewritten.status();
   report.bytes = rewritten->bytes;
   report.files = std::move(rewritten->files);

@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <span>
-#include <system_error>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "checkpoint/output_metadata.h"
 #include "checkpoint/sign_bits.h"
 #include "checkpoint/text.h"
-#include "weights/parallel.h"
 #include "weights/zero_signs.h"
 
 namespace lanewise {
@@ -32,13 +28,20 @@ std::int64_t PieceMemory(const TensorPlan& plan, const Sources& sources, std::in
   return count * plan.packer.lead_bytes() + PageBytes(sources, TouchedByLeads(plan, first, count));
 }
 
+// What the signs of `count` leads take at most: of packed e2m1 a bit for each half of a byte, at
+// addresses that double as they grow.
+std::int64_t SignsMemory(const TensorPlan& plan, std::int64_t count) {
+  return count * LeadRowsOf(plan.packer).rows * plan.source_row_bytes / 2;
+}
+
 }  // namespace
 
 // How one tensor of the file is made, `units` times one after the other.
 struct FilePieces::Feed {
   std::size_t tensor = 0;  // in the writer's order
   const OutputTensor* output = nullptr;
-  bool signs = false;
+  bool signs = false;            // nothing but signs is taken: `tensor` are they
+  std::size_t signs_tensor = 0;  // where the output's signs are taken on the way, else 0
   Sources sources;
   Sources files;                         // the mapping of each source's file
   std::span<const std::uint8_t> copied;  // of a copied tensor: all of it
@@ -51,14 +54,16 @@ struct FilePieces::Feed {
   bool copies() const { return !signs && output->verbatim; }
 };
 
-std::int64_t LeastMemory(const TensorSet& source, const OutputTensor& output) {
+std::int64_t LeastMemory(const TensorSet& source, const OutputTensor& output, bool lossless) {
   if (output.verbatim || output.plan.bytes() == 0) return 2 * kPageBlockBytes;
-  return PieceMemory(output.plan, SourcesOf(source, output), 0, 1);
+  const std::int64_t signs =
+      lossless && DiscardsZeroSigns(output.plan) ? SignsMemory(output.plan, 1) : 0;
+  return PieceMemory(output.plan, SourcesOf(source, output), 0, 1) + signs;
 }
 
 FilePieces::FilePieces(const PieceContext& context, const OutputFile& file, std::size_t lane,
                        std::size_t digest)
-    : context_(context), file_(file), lane_(lane), digest_(digest) {}
+    : PiecedFile(file.path, context.rules, lane), context_(context), file_(file), digest_(digest) {}
 
 FilePieces::~FilePieces() = default;
 
@@ -94,32 +99,27 @@ void FilePieces::AddFeed(std::size_t tensor, const OutputTensor& output, bool si
   feeds_.push_back(std::move(feed));
 }
 
-absl::Status FilePieces::CountSigns(std::vector<PreparedTensorPlan>* tensors) {
-  for (const std::unique_ptr<Feed>& feed : feeds_) {
-    if (!feed->signs) continue;
-    const TensorPlan& plan = feed->output->plan;
-    std::atomic<std::int64_t> zeros = 0;
-    const std::int64_t pieces = (feed->units + feed->step - 1) / feed->step;
-    ParallelFor(pieces, context_.threads, [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t first = i * feed->step;
-        const std::int64_t last = std::min(feed->units, first + feed->step);
-        zeros += CountZeros(plan, feed->sources, first, last);
-        Pass(*feed, TouchedByRows(plan, first, last));
-      }
-    });
-    PreparedTensorPlan& tensor = (*tensors)[feed->tensor];
-    tensor.stored.shape = tensor.what.shape = {(zeros + 7) / 8};
+// Signs are taken with the rows that they are of, where those come in order: so the source is read
+// once.
+void FilePieces::AddSigns(std::size_t tensor, const OutputTensor& of) {
+  const auto feed = std::find_if(feeds_.begin(), feeds_.end(),
+                                 [&](const auto& one) { return one->output == &of; });
+  if ((*feed)->units > 0 && LeadRowsOf(of.plan.packer).contiguous) {
+    (*feed)->signs_tensor = tensor;
+    return;
   }
-  return absl::OkStatus();
+  // In the order of the outputs, which is that of their signs in the file.
+  const auto after = feed - feeds_.begin() + 1;
+  AddFeed(tensor, of, /*signs=*/true);
+  std::rotate(feeds_.begin() + after, feeds_.end() - 1, feeds_.end());
 }
 
-absl::Status FilePieces::Open() {
+absl::Status FilePieces::Begin() {
   std::size_t tensor = 0;
   for (const OutputTensor* output : file_.outputs) AddFeed(tensor++, *output, /*signs=*/false);
   for (const ExtraTensor& extra : file_.extras) {
     if (extra.kind == ExtraTensor::Kind::kZeroSigns) {
-      AddFeed(tensor, *extra.of, /*signs=*/true);
+      AddSigns(tensor, *extra.of);
     } else if (extra.kind == ExtraTensor::Kind::kOriginal) {
       AddFeed(tensor, extra.output, /*signs=*/false);
     }
@@ -132,26 +132,20 @@ absl::Status FilePieces::Open() {
         RunPlanLeads(feed->output->plan, feed->sources, {}, 0, 0, {}).status();
     if (!status.ok()) return OfTensor(feed->output->tensor.stored.name, status);
   }
-  std::vector<PreparedTensorPlan> tensors = TensorsOf(file_);
-  if (absl::Status status = CountSigns(&tensors); !status.ok()) return status;
   absl::StatusOr<PreparedWriter> writer =
-      PreparedWriter::Create(file_.path, AboutFile(*context_.plan, file_), std::move(tensors));
+      PreparedWriter::Create(file_.path, AboutFile(*context_.plan, file_), TensorsOf(file_));
   if (!writer.ok()) return writer.status();
   writer_ = std::make_unique<PreparedWriter>(*std::move(writer));
   return absl::OkStatus();
 }
 
-std::optional<Piece> FilePieces::Next() {
+std::optional<Piece> FilePieces::NextOfContents() {
   while (at_ < feeds_.size() && feeds_[at_]->next == feeds_[at_]->units) ++at_;
-  if (at_ > feeds_.size()) return std::nullopt;
-  Piece piece;
-  piece.lane = lane_;
   if (at_ == feeds_.size()) {
-    ++at_;
     context_.digests->Allow(digest_, 1);
-    piece.work = [this] { return Commit([this] { return Complete(); }); };
-    return piece;
+    return std::nullopt;
   }
+  Piece piece;
   Feed* const feed = feeds_[at_].get();
   const std::int64_t first = feed->next;
   const std::int64_t count = std::min(feed->step, feed->units - first);
@@ -167,6 +161,7 @@ std::optional<Piece> FilePieces::Next() {
     piece.work = [=, this] { return Copy(feed, first, count); };
   } else {
     piece.memory = PieceMemory(feed->output->plan, feed->sources, first, count);
+    if (feed->signs_tensor != 0) piece.memory += SignsMemory(feed->output->plan, count);
     piece.work = [=, this] { return Pack(feed, first, count); };
   }
   return piece;
@@ -174,12 +169,12 @@ std::optional<Piece> FilePieces::Next() {
 
 // `after` holds what `bytes` lie in.
 Rest FilePieces::WriteThenDigest(const Feed& feed, std::int64_t offset,
-                                 std::span<const std::uint8_t> bytes, std::function<void()> after) {
+                                 std::span<const std::uint8_t> bytes,
+                                 std::function<absl::Status()> after) {
   return Rest([=, this, &feed] { return writer_->WriteUndigested(feed.tensor, offset, bytes); },
               [=, this, &feed, after = std::move(after)] {
                 Digest(feed, offset, bytes);
-                after();
-                return absl::OkStatus();
+                return after();
               });
 }
 
@@ -187,7 +182,7 @@ void FilePieces::Digest(const Feed& feed, std::int64_t offset,
                         std::span<const std::uint8_t> bytes) {
   writer_->Digest(feed.tensor, offset, bytes);
   bytes_ += std::ssize(bytes);
-  if (context_.wrote && !feed.signs) context_.wrote(std::ssize(bytes));
+  if (context_.wrote) context_.wrote(std::ssize(bytes));
 }
 
 void FilePieces::Pass(const Feed& feed, std::span<const TouchedBytes> touched) {
@@ -210,18 +205,29 @@ absl::StatusOr<Rest> FilePieces::Pack(Feed* feed, std::int64_t first, std::int64
   // The bytes go to the file at once: they had better stay in the cache.
   const absl::StatusOr<RewriteCounts> counts =
       RunPlanLeads(plan, feed->sources, {1, PackOptions::Stores::kCached}, first, count, memory);
+  std::shared_ptr<ZeroSignBits> signs;
+  if (counts.ok() && feed->signs_tensor != 0) {
+    const std::int64_t rows = LeadRowsOf(plan.packer).rows;
+    signs = std::make_shared<ZeroSignBits>(ZeroSignsOfRows(
+        plan, feed->sources, first * rows, std::min(plan.rows(), (first + count) * rows)));
+  }
   Pass(*feed, touched);
   if (!counts.ok()) return OfTensor(feed->output->tensor.stored.name, counts.status());
   feed->negative_zeros += counts->negative_zeros;
   const std::int64_t offset = first * plan.packer.lead_bytes();
-  return WriteThenDigest(*feed, offset, memory, [buffer] {});
+  const bool last = first + count == feed->units;
+  return WriteThenDigest(*feed, offset, memory, [this, feed, buffer, signs, last] {
+    return signs == nullptr ? absl::OkStatus() : AppendSigns(feed, *signs, last);
+  });
 }
 
 absl::StatusOr<Rest> FilePieces::Copy(Feed* feed, std::int64_t first, std::int64_t count) {
   const std::span<const std::uint8_t> bytes = feed->copied.subspan(first, count);
   PopulatePages(bytes);
-  return WriteThenDigest(*feed, first, bytes,
-                         [=, this] { context_.passed->Add(feed->files[0], bytes); });
+  return WriteThenDigest(*feed, first, bytes, [=, this] {
+    context_.passed->Add(feed->files[0], bytes);
+    return absl::OkStatus();
+  });
 }
 
 absl::StatusOr<Rest> FilePieces::Signs(Feed* feed, std::int64_t first, std::int64_t count) {
@@ -230,13 +236,13 @@ absl::StatusOr<Rest> FilePieces::Signs(Feed* feed, std::int64_t first, std::int6
       std::make_shared<ZeroSignBits>(ZeroSignsOfRows(plan, feed->sources, first, first + count));
   Pass(*feed, TouchedByRows(plan, first, first + count));
   const bool last = first + count == feed->units;
-  return Commit([this, feed, bits, last] {
-    const std::int64_t offset = feed->joiner.bytes();
-    const std::vector<std::uint8_t> whole = feed->joiner.Join(*bits, last);
-    absl::Status status = writer_->WriteUndigested(feed->tensor, offset, whole);
-    if (status.ok()) Digest(*feed, offset, whole);
-    return status;
-  });
+  return Commit([this, feed, bits, last] { return AppendSigns(feed, *bits, last); });
+}
+
+absl::Status FilePieces::AppendSigns(Feed* feed, const ZeroSignBits& bits, bool last) {
+  const std::vector<std::uint8_t> whole = feed->joiner.Join(bits, last);
+  bytes_ += std::ssize(whole);
+  return writer_->Append(feed->signs ? feed->tensor : feed->signs_tensor, whole);
 }
 
 absl::Status FilePieces::Complete() {
@@ -248,19 +254,13 @@ absl::Status FilePieces::Complete() {
   }
   absl::Status status = writer_->SetSourceDigest(0, context_.digests->Wait(digest_));
   if (!status.ok()) return status;
-  if (status = context_.plan->source->CheckUnchanged(); !status.ok()) return status;
-  return context_.name_when_complete ? Finish() : absl::OkStatus();
+  return context_.plan->source->CheckUnchanged();
 }
 
-absl::Status FilePieces::Finish() {
-  std::error_code error;
-  if (!context_.overwrite && std::filesystem::exists(file_.path, error)) {
-    return absl::AlreadyExistsError(absl::StrCat(file_.path, " has appeared meanwhile"));
-  }
-  if (absl::Status status = writer_->Finish(); !status.ok()) return status;
-  named_ = true;
-  writer_.reset();
-  return absl::OkStatus();
+absl::Status FilePieces::Name() {
+  absl::Status status = writer_->Finish();
+  if (status.ok()) writer_.reset();
+  return status;
 }
 
 std::int64_t FilePieces::negative_zeros() const {

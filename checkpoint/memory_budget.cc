@@ -2,6 +2,10 @@
 
 #include <unistd.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <fstream>
 
@@ -49,6 +53,9 @@ void MemoryBudget::Close() {
 absl::StatusOr<MemoryShares> ShareMemory(int64_t memory, int64_t overhead, int64_t least,
                                          std::string_view because) {
   const int64_t passed = PassedBytes(memory);
+#ifdef __GLIBC__
+  malloc_trim(0);  // what was freed before and only kept is no need of this work
+#endif
   const int64_t held = ResidentBytes() + overhead;
   if (memory - passed - held >= least) return MemoryShares{memory - passed - held, passed};
   // Of its own pages and libraries' a process holds some more or less from run to run.

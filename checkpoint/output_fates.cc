@@ -22,6 +22,11 @@ std::string_view FateName(FileReport::Fate fate) {
   return "unknown";
 }
 
+bool OutputRules::NamesWhenComplete(const std::string& path) const {
+  std::error_code error;
+  return !overwrite || (resume && !fs::exists(path, error));
+}
+
 absl::Status CheckShard(const JobShard& shard) {
   if (shard.count >= 1 && shard.index >= 0 && shard.index < shard.count) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("shard ", shard.index, "/", shard.count));

@@ -37,9 +37,10 @@ struct OutputRules {
   bool resume = false;     // keep files of an earlier run that are as they would be made
   JobShard shard;          // of the output files, only this part
 
-  // Whether a file gets its name when it is complete; otherwise all do at the end, so that a
-  // refusal leaves what was there before.
-  bool name_when_complete() const { return resume || !overwrite; }
+  // Whether the file gets the name `path` when it is complete, so that `resume` finds it. With
+  // `overwrite` it gets it at the end instead, so that a refusal leaves what was there before: with
+  // `resume` also, if something is there now.
+  bool NamesWhenComplete(const std::string& path) const;
 };
 
 // InvalidArgument unless 0 <= index < count.

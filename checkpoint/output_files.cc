@@ -30,6 +30,15 @@ ExtraTensor EmptyMarker(const OutputFile& file) {
   return marker;
 }
 
+// If every element was a zero. Elements are half a byte, or one, or two.
+std::int64_t MostZeroSignBytes(const TensorPlan& plan) {
+  const std::int64_t elements =
+      plan.conversion == Conversion::kE2m1DropNegativeZero ? 2 * plan.source_row_bytes
+      : plan.conversion == Conversion::kBf16ToFnuz         ? plan.source_row_bytes / 2
+                                                           : plan.source_row_bytes;
+  return (plan.rows() * elements + 7) / 8;
+}
+
 // What lossless stores beside an output, if anything.
 void AddExtra(const OutputTensor& output, OutputFile* file) {
   const std::string& name = output.tensor.stored.name;
@@ -38,7 +47,8 @@ void AddExtra(const OutputTensor& output, OutputFile* file) {
   PreparedTensorPlan& tensor = extra.output.tensor;
   if (DiscardsZeroSigns(output.plan)) {
     extra.kind = ExtraTensor::Kind::kZeroSigns;
-    tensor.stored = {ZeroSignsName(name), DType::kU8, {0}};
+    tensor.stored = {ZeroSignsName(name), DType::kU8, {MostZeroSignBytes(output.plan)}};
+    tensor.grows = true;
   } else if (output.plan.conversion == Conversion::kE4m3ToBf16) {
     extra.kind = ExtraTensor::Kind::kOriginal;
     extra.output.plan = SourceRowsOf(output.plan);
@@ -51,7 +61,7 @@ void AddExtra(const OutputTensor& output, OutputFile* file) {
   tensor.what.dtype = tensor.stored.dtype;
   tensor.what.shape = tensor.stored.shape;
   tensor.what.from = output.tensor.what.from;
-  file->bytes += BytesOf(extra.output);
+  if (!tensor.grows) file->bytes += BytesOf(extra.output);
   file->extras.push_back(std::move(extra));
 }
 

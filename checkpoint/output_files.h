@@ -21,7 +21,7 @@ namespace lanewise {
 // A tensor that is not the checkpoint's own.
 struct ExtraTensor {
   enum class Kind {
-    kZeroSigns,  // of output `of`; as many bytes as it has zeros, which reading it tells
+    kZeroSigns,  // of output `of`; how many bytes its zeros take, reading it tells
     kOriginal,   // the bytes that output `of` was dequantized from
     kEmpty,      // nothing: so that an index names the file
   };

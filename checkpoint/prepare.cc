@@ -192,8 +192,7 @@ class Preparer {
     write.threads = request_.threads;
     write.memory = request_.memory;
     write.cancel = request_.cancel;
-    write.name_when_complete = request_.rules.name_when_complete();
-    write.overwrite = request_.rules.overwrite;
+    write.rules = request_.rules;
     std::vector<WrittenFile> written;
     const absl::Status status = WriteFiles(plan_, to_write_, write, progress_, &written);
     if (!status.ok()) {

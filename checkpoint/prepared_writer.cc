@@ -54,6 +54,7 @@ struct Progress {
   lanewise::Digest digest;
   int64_t digested = 0;            // bytes [0, digested) are in
   std::set<std::string> awaiting;  // late parameters without a value
+  size_t json_size = 0;            // of the tensor's description
 };
 
 }  // namespace
@@ -97,6 +98,7 @@ absl::StatusOr<PreparedWriter> PreparedWriter::Create(const std::string& path, c
   metadata.emplace(kSourceKey, *sources_json);
 
   std::vector<TensorSpec> specs;
+  std::vector<size_t> growing;
   std::vector<std::unique_ptr<Progress>> progress;
   for (PreparedTensorPlan& plan : tensors) {
     if (const absl::Status status = CheckPlan(plan); !status.ok()) {
@@ -110,11 +112,13 @@ absl::StatusOr<PreparedWriter> PreparedWriter::Create(const std::string& path, c
     plan.what.xxh3 = kNoDigest;
     const absl::StatusOr<std::string> json = PreparedTensorJson(plan.what, plan.late);
     if (!json.ok()) return refuse(StdView(json.status().message()));
+    progress.back()->json_size = json->size();
     metadata.emplace(absl::StrCat(AbslView(kTensorKeyPrefix), plan.stored.name), *json);
+    if (plan.grows) growing.push_back(specs.size());
     specs.push_back(plan.stored);
   }
-  absl::StatusOr<SafetensorsWriter> writer =
-      SafetensorsWriter::Create(path, std::move(specs), std::move(metadata));
+  absl::StatusOr<SafetensorsWriter> writer = SafetensorsWriter::Create(
+      path, std::move(specs), std::move(metadata), SafetensorsWriter::Order::kWidestFirst, growing);
   if (!writer.ok()) return writer.status();
   auto state = std::make_unique<State>(*std::move(writer));
   state->plans = std::move(tensors);
@@ -141,6 +145,12 @@ void PreparedWriter::Digest(size_t tensor, int64_t offset, std::span<const uint8
   if (offset != progress.digested) return;
   progress.digest.Update(bytes);
   progress.digested += static_cast<int64_t>(bytes.size());
+}
+
+absl::Status PreparedWriter::Append(size_t tensor, std::span<const uint8_t> bytes) {
+  absl::Status status = state_->writer.Append(tensor, bytes);
+  if (status.ok()) Digest(tensor, state_->progress[tensor]->digested, bytes);
+  return status;
 }
 
 absl::Status PreparedWriter::SetParam(size_t tensor, std::string_view name, int64_t value) {
@@ -205,8 +215,10 @@ absl::Status PreparedWriter::Finish() {
       progress.digested += static_cast<int64_t>(buffer.size());
     }
     plan.what.xxh3 = progress.digest.Hex();
-    const absl::StatusOr<std::string> json = PreparedTensorJson(plan.what, plan.late);
+    if (plan.grows) plan.what.shape = state.writer.tensors()[i].shape;
+    absl::StatusOr<std::string> json = PreparedTensorJson(plan.what, plan.late);
     if (!json.ok()) return json.status();
+    json->resize(progress.json_size, ' ');
     if (absl::Status status = state.writer.SetMetadata(
             absl::StrCat(AbslView(kTensorKeyPrefix), plan.stored.name), *json);
         !status.ok()) {

@@ -26,6 +26,9 @@ struct PreparedTensorPlan {
   // Names of integer parameters whose value only the work itself tells (counts of what a layout
   // discards): SetParam gives it before Finish.
   std::vector<std::string> late;
+  // A list of bytes whose length only they tell: `stored` and `what` have the most there may be,
+  // and Append adds them (SafetensorsWriter::Growing).
+  bool grows = false;
 };
 
 class PreparedWriter {
@@ -58,6 +61,10 @@ class PreparedWriter {
   // Digest after its bytes were written.
   absl::Status WriteUndigested(size_t tensor, int64_t offset, std::span<const uint8_t> bytes);
   void Digest(size_t tensor, int64_t offset, std::span<const uint8_t> bytes);
+
+  // Adds to a tensor that grows. Such tensors get theirs in the order of Create, by one thread at a
+  // time.
+  absl::Status Append(size_t tensor, std::span<const uint8_t> bytes);
 
   // Gives a parameter declared as late its value. From any thread, once.
   absl::Status SetParam(size_t tensor, std::string_view name, int64_t value);

@@ -61,12 +61,6 @@ std::string WhyNot(const TensorInfo& info, const MxOptions& options) {
   return "";
 }
 
-std::string ScaleName(const std::string& name) {
-  const bool weight = name.ends_with(kWeight);
-  return absl::StrCat(weight ? name.substr(0, name.size() - kWeight.size()) : name,
-                      AbslView(weight ? kScale : "_scale"));
-}
-
 DType DTypeOf(MxFormat format) {
   if (format == MxFormat::kE4m3Fn) return DType::kF8E4m3;
   if (format == MxFormat::kE4m3Fnuz) return DType::kF8E4m3Fnuz;
@@ -85,7 +79,7 @@ RewrittenTensor Quantized(const TensorSet::Tensor& source, const MxOptions& opti
   tensor.inputs = {{&source, {shape.columns * FloatBytes(type), 1}}};
   TensorSpec elements = {info.name, DTypeOf(options.format), info.shape};
   if (options.format == MxFormat::kE2m1) elements.shape.back() /= 2;
-  TensorSpec codes = {ScaleName(info.name), DType::kF8E8m0, info.shape};
+  TensorSpec codes = {QuantizedScaleName(info.name), DType::kF8E8m0, info.shape};
   codes.shape.back() /= kMxBlock;
   codes.shape[codes.shape.size() - 2] /= options.code_rows;
   tensor.outputs = {{std::move(elements), {MxRowBytes(options.format, shape.columns), 1}},
@@ -121,6 +115,11 @@ std::string ListText(const std::vector<std::string>& patterns) {
 
 }  // namespace
 
+std::string QuantizedScaleName(const std::string& name) {
+  if (!name.ends_with(kWeight)) return absl::StrCat(name, "_scale");
+  return absl::StrCat(name.substr(0, name.size() - kWeight.size()), AbslView(kScale));
+}
+
 absl::StatusOr<QuantizeReport> QuantizeCheckpoint(const QuantizeRequest& request,
                                                   const RewriteProgress& progress) {
   if (absl::Status status = ValidateMxOptions(request.options); !status.ok()) return status;
@@ -143,6 +142,8 @@ absl::StatusOr<QuantizeReport> QuantizeCheckpoint(const QuantizeRequest& request
     quantized[i] = quantize;
     any = any || quantize;
     if (quantize) {
+      ++report.quantized;
+      report.strange_names += source.name().ends_with(kWeight) ? 0 : 1;
       tensors[i] = Quantized(source, request.options, &errors[i]);
     } else {
       tensors[i].outputs = {{*source.info, {}}};
@@ -157,15 +158,9 @@ absl::StatusOr<QuantizeReport> QuantizeCheckpoint(const QuantizeRequest& request
                            " and none of those excepted, ", ListText(request.except))
             : absl::StrCat("of ", report.left.size(), " tensors that match, ", report.left[0])));
   }
-  RewriteRequest rewrite;
-  rewrite.in = request.in;
-  rewrite.out = request.out;
-  rewrite.rules = request.rules;
-  rewrite.threads = request.threads;
-  rewrite.memory = request.memory;
-  rewrite.cancel = request.cancel;
-  rewrite.metadata = {{std::string(kQuantizedKey), RecordOf(request.options)}};
-  absl::StatusOr<RewriteReport> rewritten = RewriteCheckpoint(*set, rewrite, tensors, progress);
+  const MetadataChange metadata = {{{std::string(kQuantizedKey), RecordOf(request.options)}}, {}};
+  absl::StatusOr<RewriteReport> rewritten =
+      RewriteCheckpoint(*set, request, metadata, tensors, progress);
   if (!rewritten.ok()) return rewritten.status();
   report.bytes = rewritten->bytes;
   report.files = std::move(rewritten->files);

@@ -12,35 +12,31 @@
 //   e2m1              U8 [N, K / 2], even k in the low nibble the same
 //
 // which the recipes generic-mxfp8 (e4m3fn) and generic-mxfp4 read. A weight [E, N, K] is E of them.
+// The codes of a tensor NAME of another ending are NAME_scale, which no recipe reads.
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "checkpoint/memory_budget.h"
 #include "checkpoint/output_fates.h"
 #include "checkpoint/rewrite.h"
 #include "weights/quantize.h"
 
 namespace lanewise {
 
-// Metadata of a quantized file: the options as JSON.
+// Metadata of a quantized file: the options as JSON. Dequantizing removes it.
 inline constexpr std::string_view kQuantizedKey = "quantized";
 
-struct QuantizeRequest {
-  std::string in;     // a file, an index or a directory
-  std::string out;    // a file if `in` is one, else a directory
+// The name of the codes that quantizing puts beside a tensor.
+std::string QuantizedScaleName(const std::string& name);
+
+struct QuantizeRequest : RewriteRequest {
   MxOptions options;  // the format, the rule, and how many rows share a code
   // Names to quantize, and of those the ones not to, as shell patterns (*, ?, [...]).
   std::vector<std::string> only = {"*.weight"};
   std::vector<std::string> except = {"*embed*", "*norm*", "*lm_head*", "*router*", "*.gate.weight"};
-  OutputRules rules;  // what happens to files that are there, and which are written
-  int threads = 0;    // 0: all of the machine's
-  std::int64_t memory = kDefaultMemory;       // that the process may hold, all in all
-  const std::atomic<bool>* cancel = nullptr;  // becomes true when the work is to end
 };
 
 // What quantizing did to one tensor: x the source's values, y what the result stands for. Elements
@@ -59,6 +55,10 @@ struct QuantizeReport {
   std::vector<QuantizeError> tensors;  // of the files that this run wrote
   // Tensors of a matching name that stay as they are, each with the reason.
   std::vector<std::string> left;
+  // Of all files: how many are quantized, and how many of their names do not end in .weight, so
+  // that no recipe that is built in knows them.
+  std::int64_t quantized = 0;
+  std::int64_t strange_names = 0;
   std::int64_t copied = 0;
   std::int64_t source_bytes = 0;
   std::int64_t bytes = 0;
@@ -72,14 +72,8 @@ struct QuantizeReport {
 absl::StatusOr<QuantizeReport> QuantizeCheckpoint(const QuantizeRequest& request,
                                                   const RewriteProgress& progress);
 
-struct DequantizeRequest {
-  std::string in;
-  std::string out;
+struct DequantizeRequest : RewriteRequest {
   bool float32 = false;  // F32 instead of BF16
-  OutputRules rules;
-  int threads = 0;
-  std::int64_t memory = kDefaultMemory;
-  const std::atomic<bool>* cancel = nullptr;
 };
 
 struct DequantizeReport {
@@ -94,8 +88,10 @@ struct DequantizeReport {
 
 // Every weight with E8M0 codes beside it (`.weight` or `.weight_packed` with `.weight_scale`,
 // `.weight_scale_inv` or `.scale`; F8_E4M3, F8_E4M3FNUZ, F8_E5M2, F8_E5M2FNUZ, or U8, I8 and F4 for
-// e2m1) becomes `.weight` of BF16 or F32, rounded once; the codes go. Refuses, by name, codes that
-// are neither one a row and 32 columns nor one for 32 x 32, and scales that are not E8M0.
+// e2m1) becomes `.weight` of BF16 or F32, rounded once; the codes go. So does whatever
+// QuantizeCheckpoint made, under its own name. A code stands for 1 x 32 elements, 32 x 32 or 128 x
+// 128, as the shapes say; the last blocks of 128 may be cut off. Refuses, by name, other shapes,
+// and scales that are not E8M0, F32 multipliers (DeepSeek V3's weight_scale_inv) among them.
 absl::StatusOr<DequantizeReport> DequantizeCheckpoint(const DequantizeRequest& request,
                                                       const RewriteProgress& progress);
 

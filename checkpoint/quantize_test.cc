@@ -308,15 +308,92 @@ TEST(DequantizeCheckpoint, NamesWhatItCannotTake) {
   absl::Status status = DequantizeCheckpoint(request, nullptr).status();
   EXPECT_NE(status.ToString().find("x.weight_scale_inv is F32, expected E8M0"), std::string::npos)
       << status;
-  WriteFile(in, {{weight, bytes}, {{"x.weight_scale_inv", DType::kU8, {1, 1}}, "1"}});
+  WriteFile(in, {{weight, bytes}, {{"x.weight_scale_inv", DType::kU8, {3, 1}}, "123"}});
   status = DequantizeCheckpoint(request, nullptr).status();
-  EXPECT_NE(status.ToString().find("x.weight_scale_inv is [1, 1] for x.weight [64, 64] of e4m3fn"),
+  EXPECT_NE(status.ToString().find("x.weight_scale_inv is [3, 1] for x.weight [64, 64] of e4m3fn"),
             std::string::npos)
       << status;
   WriteFile(in, {{weight, bytes}});
   status = DequantizeCheckpoint(request, nullptr).status();
   EXPECT_NE(status.ToString().find("nothing to dequantize"), std::string::npos) << status;
   EXPECT_NE(status.ToString().find("x.weight has none"), std::string::npos) << status;
+}
+
+// One code for 128 x 128, the last blocks cut off. Elements of 1: the values are the codes' powers
+// of two, whose bfloat16 is the code as exponent.
+TEST(DequantizeCheckpoint, BlocksOf128) {
+  const TestDirectory directory;
+  DequantizeRequest request;
+  request.in = directory.File("in.safetensors");
+  request.out = directory.File("out.safetensors");
+  const std::string codes = {'\x70', '\x71', '\x72', '\x73', '\x74', '\x75'};
+  WriteFile(request.in, {{{"x.weight", DType::kF8E4m3, {200, 300}}, std::string(60000, '\x38')},
+                         {{"x.weight_scale_inv", DType::kF8E8m0, {2, 3}}, codes}});
+  const absl::StatusOr<DequantizeReport> report = DequantizeCheckpoint(request, nullptr);
+  ASSERT_TRUE(report.ok()) << report.status();
+  std::string expected;
+  for (int row = 0; row < 200; ++row) {
+    for (int column = 0; column < 300; ++column) {
+      const int bits = codes[static_cast<std::size_t>(row / 128 * 3 + column / 128)] << 7;
+      expected += {static_cast<char>(bits & 0xFF), static_cast<char>(bits >> 8)};
+    }
+  }
+  const absl::StatusOr<TensorSet> set = TensorSet::Open(request.out);
+  ASSERT_TRUE(set.ok());
+  ExpectTensor(*set, "x.weight", DType::kBf16, {200, 300}, expected);
+  // Blocks of 32 rows cannot be cut off where other matrices follow.
+  WriteFile(request.in, {{{"x.weight", DType::kF8E4m3, {2, 40, 32}}, std::string(2560, '\x38')},
+                         {{"x.weight_scale", DType::kF8E8m0, {2, 2, 1}}, "1234"}});
+  request.rules.overwrite = true;
+  const absl::Status status = DequantizeCheckpoint(request, nullptr).status();
+  EXPECT_NE(status.ToString().find("x.weight_scale is [2, 2, 1] for x.weight [2, 40, 32]"),
+            std::string::npos)
+      << status;
+}
+
+// Whatever the names: those that were quantized come back, under them, and nothing is left of it.
+TEST(DequantizeCheckpoint, TakesBackAllThatWasQuantized) {
+  const TestDirectory directory;
+  QuantizeRequest quantize;
+  quantize.in = directory.File("in.safetensors");
+  quantize.out = directory.File("mx.safetensors");
+  quantize.only = {"*"};
+  quantize.except = {};
+  const std::vector<std::string> names = {"a.gate_up_proj", "b.weight", "c.weight_packed", "d"};
+  std::vector<Written> tensors;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    tensors.push_back(
+        {{names[i], DType::kF32, {32, 64}}, Bytes(Random(32, 64, static_cast<unsigned>(i)))});
+  }
+  WriteFile(quantize.in, tensors);
+  DequantizeRequest back;
+  back.in = quantize.out;
+  back.out = directory.File("back.safetensors");
+  back.float32 = true;
+  for (const MxFormat format : {MxFormat::kE4m3Fn, MxFormat::kE4m3Fnuz, MxFormat::kE2m1}) {
+    quantize.options = DefaultMxOptions(format);
+    quantize.rules.overwrite = back.rules.overwrite = true;
+    const absl::StatusOr<QuantizeReport> made = QuantizeCheckpoint(quantize, nullptr);
+    ASSERT_TRUE(made.ok()) << made.status();
+    EXPECT_EQ(made->strange_names, 3);
+    const absl::StatusOr<DequantizeReport> report = DequantizeCheckpoint(back, nullptr);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->dequantized, 4);
+    EXPECT_EQ(report->copied, 0);
+    EXPECT_TRUE(report->left.empty());
+    const absl::StatusOr<TensorSet> set = TensorSet::Open(back.out);
+    ASSERT_TRUE(set.ok());
+    ASSERT_EQ(set->tensors().size(), names.size());
+    EXPECT_EQ(set->shards()[0].file.metadata().count("quantized"), 0u);
+    const ElementFormat element = format == MxFormat::kE4m3Fn     ? ElementFormat::kE4m3Fn
+                                  : format == MxFormat::kE4m3Fnuz ? ElementFormat::kE4m3Fnuz
+                                                                  : ElementFormat::kE2m1;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const Quantized q = *Quantize(Random(32, 64, static_cast<unsigned>(i)),
+                                    reference::DefaultQuantizeOptions(element));
+      ExpectTensor(*set, names[i], DType::kF32, {32, 64}, Bytes(*DequantizeToFloat(q, element)));
+    }
+  }
 }
 
 // However many rows of nothing, and however wide rows that are not there: neither time nor memory.

@@ -164,8 +164,7 @@ class Restorer {
     context.buffers = &buffers;
     context.piece_bytes = piece_bytes;
     context.passed = &passed;
-    context.name_when_complete = request_.rules.name_when_complete();
-    context.overwrite = request_.rules.overwrite;
+    context.rules = request_.rules;
     context.wrote = [&](std::int64_t bytes) {
       const std::lock_guard lock(mutex);
       done += bytes;
@@ -178,8 +177,7 @@ class Restorer {
       pieces.push_back(file.get());
       files.push_back(std::move(file));
     }
-    const absl::Status status =
-        RunFiles(files, budget, {threads, in_flight, request_.cancel, context.name_when_complete});
+    const absl::Status status = RunFiles(files, budget, {threads, in_flight, request_.cancel});
     std::vector<std::string> named;
     for (std::size_t n = 0; n < pieces.size(); ++n) {
       exact_[to_write_[n]] = pieces[n]->exact();

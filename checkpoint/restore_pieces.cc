@@ -1,10 +1,8 @@
 #include "checkpoint/restore_pieces.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <span>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "checkpoint/digest_of_pages.h"
@@ -79,11 +77,13 @@ struct RestorePieces::Filled {
 };
 
 RestorePieces::RestorePieces(RestoreContext* context, std::size_t file, std::size_t lane)
-    : context_(*context), file_(file), lane_(lane) {}
+    : PiecedFile(context->job->files()[file].path, context->rules, lane),
+      context_(*context),
+      file_(file) {}
 
 RestorePieces::~RestorePieces() = default;
 
-absl::Status RestorePieces::Open() {
+absl::Status RestorePieces::Begin() {
   absl::StatusOr<Parts> parts = PartsOf(*context_.job, file_);
   if (!parts.ok()) return parts.status();
   parts_ = *std::move(parts);
@@ -112,7 +112,7 @@ absl::Status RestorePieces::Open() {
   return absl::OkStatus();
 }
 
-std::optional<Piece> RestorePieces::Next() {
+std::optional<Piece> RestorePieces::NextOfContents() {
   if (scan_ < scans_.size()) return ScanPiece(scans_[scan_++]);
   for (; part_ < parts_.size(); ++part_, next_ = 0) {
     RestorePart* const part = parts_[part_].get();
@@ -126,17 +126,11 @@ std::optional<Piece> RestorePieces::Next() {
       return RowsPiece(part, first, count);
     }
   }
-  if (dealt_last_) return std::nullopt;
-  dealt_last_ = true;
-  Piece piece;
-  piece.lane = lane_;
-  piece.work = [this] { return Commit([this] { return Complete(); }); };
-  return piece;
+  return std::nullopt;
 }
 
 Piece RestorePieces::ScanPiece(const StoredBytes& stored) {
   Piece piece;
-  piece.lane = lane_;
   piece.memory = kScanBytes + kPageBlockBytes;
   piece.work = [&stored]() -> absl::StatusOr<Rest> {
     if (absl::Status status = Scan(stored); !status.ok()) return status;
@@ -147,7 +141,6 @@ Piece RestorePieces::ScanPiece(const StoredBytes& stored) {
 
 Piece RestorePieces::CheckPiece(RestorePart* part, std::int64_t first, std::int64_t count) {
   Piece piece;
-  piece.lane = lane_;
   piece.memory = part->PieceMemory(first, count);
   piece.work = [this, part, first, count]() -> absl::StatusOr<Rest> {
     PopulatePages(part->members()[0].stored.bytes.subspan(first, count));
@@ -158,7 +151,6 @@ Piece RestorePieces::CheckPiece(RestorePart* part, std::int64_t first, std::int6
 
 Piece RestorePieces::RowsPiece(RestorePart* part, std::int64_t first, std::int64_t count) {
   Piece piece;
-  piece.lane = lane_;
   piece.memory = part->PieceMemory(first, count);
   if (part->copies()) {
     piece.work = [=, this] { return Copy(part, first, count); };
@@ -269,16 +261,11 @@ absl::Status RestorePieces::Complete() {
   for (const std::unique_ptr<RestoreRank>& rank : context_.job->ranks()) {
     if (absl::Status status = rank->prepared->set().CheckUnchanged(); !status.ok()) return status;
   }
-  return context_.name_when_complete ? Finish() : absl::OkStatus();
+  return absl::OkStatus();
 }
 
-absl::Status RestorePieces::Finish() {
-  std::error_code error;
-  if (!context_.overwrite && std::filesystem::exists(file().path, error)) {
-    return absl::AlreadyExistsError(absl::StrCat(file().path, " has appeared meanwhile"));
-  }
+absl::Status RestorePieces::Name() {
   if (absl::Status status = writer_->Finish(); !status.ok()) return status;
-  named_ = true;
   digest_.reset();
   writer_.reset();
   return absl::OkStatus();

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "checkpoint/buffer_pool.h"
 #include "checkpoint/mapped_file.h"
+#include "checkpoint/output_fates.h"
 #include "checkpoint/restore_job.h"
 #include "checkpoint/restore_part.h"
 #include "checkpoint/run_files.h"
@@ -31,8 +32,7 @@ struct RestoreContext {
   BufferPool* buffers = nullptr;
   std::int64_t piece_bytes = 0;
   PassedPages* passed = nullptr;
-  bool name_when_complete = true;
-  bool overwrite = false;  // whether something may be at the file's path
+  OutputRules rules;  // whether something may be at a file's path, and when it gets its name
   std::function<void(std::int64_t bytes)> wrote;
   // Tensors of which a piece digests all bytes already, because several files hold parts of them.
   std::set<std::pair<const PreparedCheckpoint*, std::string>> digested;
@@ -61,16 +61,16 @@ class RestorePieces : public PiecedFile {
   RestorePieces(RestoreContext* context, std::size_t file, std::size_t lane);
   ~RestorePieces() override;
 
-  absl::Status Open() override;
-  std::optional<Piece> Next() override;
-  absl::Status Finish() override;
-  bool named() const override { return named_; }
-
   // When the last piece is done: whether the file equals its source.
   bool exact() const { return exact_; }
 
  private:
   struct Filled;
+
+  absl::Status Begin() override;
+  std::optional<Piece> NextOfContents() override;
+  absl::Status Complete() override;
+  absl::Status Name() override;
 
   Piece RowsPiece(RestorePart* part, std::int64_t first, std::int64_t count);
   Piece CheckPiece(RestorePart* part, std::int64_t first, std::int64_t count);
@@ -81,23 +81,19 @@ class RestorePieces : public PiecedFile {
   absl::Status Write(const RestorePart& part, const Filled& filled);
   void DigestFilled(const RestorePart& part, const Filled& filled);
   absl::Status DigestStored(RestorePart* part, std::int64_t first, std::int64_t count);
-  absl::Status Complete();
 
   const RestoredFile& file() const { return context_.job->files()[file_]; }
 
   RestoreContext& context_;
   const std::size_t file_;
-  const std::size_t lane_;
   std::vector<std::unique_ptr<RestorePart>> parts_;
   std::vector<StoredBytes> scans_;  // digested by pieces of their own
   std::size_t part_ = 0, scan_ = 0;
   std::int64_t next_ = 0;  // unit of the part
-  bool dealt_last_ = false;
   RestoreLosses losses_;
   std::unique_ptr<SafetensorsWriter> writer_;
   std::unique_ptr<WrittenDigest> digest_;
   bool exact_ = false;
-  bool named_ = false;
 };
 
 }  // namespace lanewise

@@ -31,9 +31,9 @@ constexpr std::int64_t kPieceBytes = 2 * kMiB;
 
 class Rewriter {
  public:
-  Rewriter(const TensorSet& set, const RewriteRequest& request,
+  Rewriter(const TensorSet& set, const RewriteRequest& request, const MetadataChange& metadata,
            const std::vector<RewrittenTensor>& tensors, const RewriteProgress& progress)
-      : set_(set), request_(request), tensors_(tensors), progress_(progress) {}
+      : set_(set), request_(request), metadata_(metadata), tensors_(tensors), progress_(progress) {}
 
   absl::StatusOr<RewriteReport> Run() {
     absl::Status status = PlanFiles();
@@ -62,7 +62,8 @@ class Rewriter {
       RewrittenFile file;
       file.path = one_file ? request_.out : (fs::path(request_.out) / shard.name).string();
       file.metadata = shard.file.metadata();
-      for (const auto& [key, value] : request_.metadata) file.metadata[key] = value;
+      for (const std::string& key : metadata_.removed) file.metadata.erase(key);
+      for (const auto& [key, value] : metadata_.set) file.metadata[key] = value;
       files_.push_back(std::move(file));
       report_.files.push_back({files_.back().path, Fate::kWritten, 0});
     }
@@ -188,8 +189,7 @@ class Rewriter {
     for (const std::size_t i : to_write) {
       pieces.push_back(std::make_unique<RewritePieces>(context, files_[i], pieces.size()));
     }
-    const absl::Status status = RunFiles(
-        pieces, budget, {threads, in_flight, request_.cancel, request_.rules.name_when_complete()});
+    const absl::Status status = RunFiles(pieces, budget, {threads, in_flight, request_.cancel});
     if (status.ok()) return status;
     std::vector<std::string> named;
     for (std::size_t n = 0; n < pieces.size(); ++n) {
@@ -216,6 +216,7 @@ class Rewriter {
 
   const TensorSet& set_;
   const RewriteRequest& request_;
+  const MetadataChange& metadata_;
   const std::vector<RewrittenTensor>& tensors_;
   const RewriteProgress& progress_;
   std::vector<RewrittenFile> files_;  // by shard
@@ -227,9 +228,10 @@ class Rewriter {
 }  // namespace
 
 absl::StatusOr<RewriteReport> RewriteCheckpoint(const TensorSet& set, const RewriteRequest& request,
+                                                const MetadataChange& metadata,
                                                 const std::vector<RewrittenTensor>& tensors,
                                                 const RewriteProgress& progress) {
-  return Rewriter(set, request, tensors, progress).Run();
+  return Rewriter(set, request, metadata, tensors, progress).Run();
 }
 
 }  // namespace lanewise

@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "checkpoint/memory_budget.h"
 #include "checkpoint/output_fates.h"
 #include "checkpoint/tensor_info.h"
 #include "checkpoint/tensor_set.h"
@@ -63,15 +64,20 @@ struct RewrittenTensor {
   std::int64_t together = 1;
 };
 
+// What every rewriting is told.
 struct RewriteRequest {
-  std::string in;   // what `set` was opened from
-  std::string out;  // a file if `in` is one, else a directory
-  OutputRules rules;
-  int threads = 0;                            // 0: all of the machine's
-  std::int64_t memory = 0;                    // that the process may hold, all in all
+  std::string in;     // a file, an index or a directory
+  std::string out;    // a file if `in` is one, else a directory
+  OutputRules rules;  // what happens to files that are there, and which are written
+  int threads = 0;    // 0: all of the machine's
+  std::int64_t memory = kDefaultMemory;       // that the process may hold, all in all
   const std::atomic<bool>* cancel = nullptr;  // becomes true when the work is to end
-  // Goes into every file, beside the source file's own metadata.
-  std::map<std::string, std::string> metadata;
+};
+
+// How every file's metadata differ from its source file's.
+struct MetadataChange {
+  std::map<std::string, std::string> set;
+  std::vector<std::string> removed;
 };
 
 struct RewriteReport {
@@ -83,13 +89,15 @@ struct RewriteReport {
 // Told of output bytes written, out of all.
 using RewriteProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
-// Writes the checkpoint. tensors[i] is what set.tensors()[i] becomes. An index is written where the
-// source has one. Refuses an `out` that exists (as OutputRules say) or is a file of the source,
-// names that two outputs share, a prepared checkpoint, a source that changes meanwhile, and a
-// `memory` that is too little for the smallest piece, saying what it takes. A file that is there is
-// kept, where rules.resume says so, if its header is byte for byte the one that would be written,
-// its size is what that says, and the source's files are older.
+// Writes the checkpoint. `set` was opened from request.in; tensors[i] is what set.tensors()[i]
+// becomes. An index is written where the source has one. Refuses an `out` that exists (as
+// OutputRules say) or is a file of the source, names that two outputs share, a prepared checkpoint,
+// a source that changes meanwhile, and a `memory` that is too little for the smallest piece, saying
+// what it takes. A file that is there is kept, where rules.resume says so, if its header is byte
+// for byte the one that would be written, its size is what that says, and the source's files are
+// older.
 absl::StatusOr<RewriteReport> RewriteCheckpoint(const TensorSet& set, const RewriteRequest& request,
+                                                const MetadataChange& metadata,
                                                 const std::vector<RewrittenTensor>& tensors,
                                                 const RewriteProgress& progress);
 

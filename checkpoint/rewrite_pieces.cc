@@ -1,11 +1,8 @@
 #include "checkpoint/rewrite_pieces.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "checkpoint/text.h"
 
 namespace lanewise {
@@ -50,7 +47,7 @@ std::int64_t LeastMemory(const RewrittenTensor& tensor) {
   return PieceMemory(tensor, tensor.together);
 }
 
-absl::Status RewritePieces::Open() {
+absl::Status RewritePieces::Begin() {
   absl::StatusOr<SafetensorsWriter> writer =
       SafetensorsWriter::Create(file_.path, file_.specs, file_.metadata);
   if (!writer.ok()) return writer.status();
@@ -58,7 +55,7 @@ absl::Status RewritePieces::Open() {
   return absl::OkStatus();
 }
 
-std::optional<Piece> RewritePieces::Next() {
+std::optional<Piece> RewritePieces::NextOfContents() {
   for (; tensor_ < file_.tensors.size(); ++tensor_, next_ = 0) {
     const RewrittenTensor& tensor = *file_.tensors[tensor_];
     const TensorSet::Tensor& source = *file_.sources[tensor_];
@@ -78,18 +75,12 @@ std::optional<Piece> RewritePieces::Next() {
     }
     output_ += tensor.outputs.size();
   }
-  if (dealt_last_) return std::nullopt;
-  dealt_last_ = true;
-  Piece piece;
-  piece.lane = lane_;
-  piece.work = [this] { return Commit([this] { return Complete(); }); };
-  return piece;
+  return std::nullopt;
 }
 
 Piece RewritePieces::CopyPiece(const TensorSet::Tensor& source, std::size_t output,
                                std::int64_t first, std::int64_t count) {
   Piece piece;
-  piece.lane = lane_;
   piece.memory = count + kPageBlockBytes;
   piece.work = [this, &source, output, first, count]() -> absl::StatusOr<Rest> {
     const auto bytes = context_.set->Bytes(source).subspan(first, count);
@@ -108,7 +99,6 @@ Piece RewritePieces::CopyPiece(const TensorSet::Tensor& source, std::size_t outp
 Piece RewritePieces::RowsPiece(const RewrittenTensor& tensor, std::size_t output,
                                std::int64_t first, std::int64_t count) {
   Piece piece;
-  piece.lane = lane_;
   piece.memory = PieceMemory(tensor, count);
   piece.work = [this, &tensor, output, first, count] { return Make(tensor, output, first, count); };
   return piece;
@@ -161,19 +151,13 @@ void RewritePieces::Pass(const TensorSet::Tensor& source, std::span<const std::u
 
 absl::Status RewritePieces::Complete() {
   if (absl::Status status = writer_->CheckComplete(); !status.ok()) return status;
-  if (absl::Status status = context_.set->CheckUnchanged(); !status.ok()) return status;
-  return context_.rules.name_when_complete() ? Finish() : absl::OkStatus();
+  return context_.set->CheckUnchanged();
 }
 
-absl::Status RewritePieces::Finish() {
-  std::error_code error;
-  if (!context_.rules.overwrite && std::filesystem::exists(file_.path, error)) {
-    return absl::AlreadyExistsError(absl::StrCat(file_.path, " has appeared meanwhile"));
-  }
-  if (absl::Status status = writer_->Finish(); !status.ok()) return status;
-  named_ = true;
-  writer_.reset();
-  return absl::OkStatus();
+absl::Status RewritePieces::Name() {
+  absl::Status status = writer_->Finish();
+  if (status.ok()) writer_.reset();
+  return status;
 }
 
 }  // namespace lanewise

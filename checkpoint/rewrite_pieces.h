@@ -49,14 +49,14 @@ class RewritePieces : public PiecedFile {
  public:
   // Number `lane` of those that are written. The references must outlive this.
   RewritePieces(const RewriteContext& context, const RewrittenFile& file, std::size_t lane)
-      : context_(context), file_(file), lane_(lane) {}
-
-  absl::Status Open() override;
-  std::optional<Piece> Next() override;
-  absl::Status Finish() override;
-  bool named() const override { return named_; }
+      : PiecedFile(file.path, context.rules, lane), context_(context), file_(file) {}
 
  private:
+  absl::Status Begin() override;
+  std::optional<Piece> NextOfContents() override;
+  absl::Status Complete() override;
+  absl::Status Name() override;
+
   Piece CopyPiece(const TensorSet::Tensor& source, std::size_t output, std::int64_t first,
                   std::int64_t count);
   Piece RowsPiece(const RewrittenTensor& tensor, std::size_t output, std::int64_t first,
@@ -65,17 +65,13 @@ class RewritePieces : public PiecedFile {
                             std::int64_t count);
   absl::Status Write(std::size_t output, std::int64_t offset, std::span<const std::uint8_t> bytes);
   void Pass(const TensorSet::Tensor& source, std::span<const std::uint8_t> bytes);
-  absl::Status Complete();
 
   const RewriteContext& context_;
   const RewrittenFile& file_;
-  const std::size_t lane_;
   std::unique_ptr<SafetensorsWriter> writer_;
   std::size_t tensor_ = 0;  // the next piece's
   std::size_t output_ = 0;  // the number of its first output in the file
   std::int64_t next_ = 0;   // its first row, or byte
-  bool dealt_last_ = false;
-  bool named_ = false;
 };
 
 }  // namespace lanewise

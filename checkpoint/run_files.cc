@@ -1,10 +1,45 @@
 #include "checkpoint/run_files.h"
 
 #include <cstddef>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 
 namespace lanewise {
+
+absl::Status PiecedFile::Open() {
+  name_when_complete_ = rules_.NamesWhenComplete(path_);
+  return Begin();
+}
+
+std::optional<Piece> PiecedFile::Next() {
+  if (dealt_last_) return std::nullopt;
+  std::optional<Piece> piece = NextOfContents();
+  if (!piece) {
+    dealt_last_ = true;
+    piece.emplace();
+    piece->work = [this] {
+      return Commit([this] {
+        absl::Status status = Complete();
+        return status.ok() && name_when_complete_ ? Finish() : status;
+      });
+    };
+  }
+  piece->lane = lane_;
+  return piece;
+}
+
+absl::Status PiecedFile::Finish() {
+  std::error_code error;
+  if (!rules_.overwrite && std::filesystem::exists(path_, error)) {
+    return absl::AlreadyExistsError(absl::StrCat(path_, " has appeared meanwhile"));
+  }
+  if (absl::Status status = Name(); !status.ok()) return status;
+  named_ = true;
+  return absl::OkStatus();
+}
 
 absl::Status RunFiles(std::span<const std::unique_ptr<PiecedFile>> files, MemoryBudget& memory,
                       const RunFilesOptions& options) {
@@ -22,8 +57,9 @@ absl::Status RunFiles(std::span<const std::unique_ptr<PiecedFile>> files, Memory
   };
   absl::Status status =
       RunOrdered(options.threads, options.most_in_flight, memory, options.cancel, next);
-  if (options.name_when_complete) return status;
-  for (std::size_t i = 0; status.ok() && i < files.size(); ++i) status = files[i]->Finish();
+  for (std::size_t i = 0; status.ok() && i < files.size(); ++i) {
+    if (!files[i]->named()) status = files[i]->Finish();
+  }
   return status;
 }
 

@@ -90,6 +90,9 @@ struct SafetensorsWriter::State {
   std::vector<size_t> order;        // the order of their bytes
   std::map<std::string, std::string> metadata;
   int64_t data_begin = 0;
+  std::vector<size_t> growing;  // ascending
+  std::vector<int64_t> most;    // bytes of each of them
+  size_t grows = 0;             // the one of them that has bytes now
   AtomicFile file;
 
   mutable std::mutex mutex;        // for what follows
@@ -115,7 +118,7 @@ struct Plan {
 
 absl::StatusOr<Plan> PlanFile(const std::string& path, std::vector<TensorSpec> tensors,
                               const std::map<std::string, std::string>& metadata,
-                              SafetensorsWriter::Order order) {
+                              SafetensorsWriter::Order order, SafetensorsWriter::Growing growing) {
   Plan plan;
   plan.order.resize(tensors.size());
   for (size_t i = 0; i < plan.order.size(); ++i) plan.order[i] = i;
@@ -126,6 +129,9 @@ absl::StatusOr<Plan> PlanFile(const std::string& path, std::vector<TensorSpec> t
              std::pair(-BitsPerElement(tensors[b].dtype), b);
     });
   }
+  std::stable_partition(plan.order.begin(), plan.order.end(), [&](size_t i) {
+    return !std::binary_search(growing.begin(), growing.end(), i);
+  });
   const auto refuse = [&](const absl::Status& status) {
     return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
   };
@@ -158,17 +164,34 @@ absl::StatusOr<Plan> PlanFile(const std::string& path, std::vector<TensorSpec> t
 absl::StatusOr<std::string> SafetensorsWriter::HeaderOf(
     const std::string& path, std::vector<TensorSpec> tensors,
     const std::map<std::string, std::string>& metadata, Order order) {
-  absl::StatusOr<Plan> plan = PlanFile(path, std::move(tensors), metadata, order);
+  absl::StatusOr<Plan> plan = PlanFile(path, std::move(tensors), metadata, order, {});
   if (!plan.ok()) return plan.status();
   return std::move(plan->header);
 }
 
 absl::StatusOr<SafetensorsWriter> SafetensorsWriter::Create(
     const std::string& path, std::vector<TensorSpec> tensors,
-    std::map<std::string, std::string> metadata, Order order) {
-  absl::StatusOr<Plan> plan = PlanFile(path, std::move(tensors), metadata, order);
+    std::map<std::string, std::string> metadata, Order order, Growing growing) {
+  for (const size_t tensor : growing) {
+    if (tensor < tensors.size() && tensors[tensor].dtype == DType::kU8 &&
+        tensors[tensor].shape.size() == 1) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": tensor number ", tensor, " cannot grow: it is no list of bytes"));
+  }
+  // With every growing tensor at its largest: the header gets no longer than this one.
+  absl::StatusOr<Plan> plan = PlanFile(path, std::move(tensors), metadata, order, growing);
   if (!plan.ok()) return plan.status();
   const int64_t data_begin = 8 + static_cast<int64_t>(plan->header.size());
+  std::vector<int64_t> most;
+  for (const size_t tensor : growing) {
+    TensorInfo& info = plan->tensors[tensor];
+    most.push_back(info.byte_count());
+    info.begin = info.end = plan->tensors[growing[0]].begin;
+    info.shape = {0};
+  }
+  if (!growing.empty()) plan->data_bytes = plan->tensors[growing[0]].begin;
   absl::StatusOr<AtomicFile> file = AtomicFile::Create(path, data_begin + plan->data_bytes);
   if (!file.ok()) return file.status();
   auto state = std::make_unique<State>(*std::move(file));
@@ -176,6 +199,8 @@ absl::StatusOr<SafetensorsWriter> SafetensorsWriter::Create(
   state->order = std::move(plan->order);
   state->metadata = std::move(metadata);
   state->data_begin = data_begin;
+  state->growing.assign(growing.begin(), growing.end());
+  state->most = std::move(most);
   state->coverage.resize(state->tensors.size());
   return SafetensorsWriter(std::move(state));
 }
@@ -247,6 +272,33 @@ absl::Status SafetensorsWriter::Write(size_t tensor, int64_t offset,
     if (state.broken.ok()) state.broken = status;
   }
   return status;
+}
+
+absl::Status SafetensorsWriter::Append(size_t tensor, std::span<const uint8_t> bytes) {
+  State& state = *state_;
+  const size_t number = static_cast<size_t>(
+      std::lower_bound(state.growing.begin(), state.growing.end(), tensor) - state.growing.begin());
+  if (number == state.growing.size() || state.growing[number] != tensor) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(state.file.path(), ": tensor number ", tensor, " does not grow"));
+  }
+  if (bytes.empty()) return absl::OkStatus();
+  TensorInfo& info = state.tensors[tensor];
+  const int64_t size = info.byte_count();
+  const int64_t room = state.most[number] - size;
+  if (number < state.grows || std::ssize(bytes) > room) {
+    return absl::OutOfRangeError(absl::StrCat(
+        state.file.path(), ": tensor ", Quoted(info.name), ": ", bytes.size(), " bytes more, but ",
+        number < state.grows ? "what follows it has begun" : absl::StrCat(room, " find room")));
+  }
+  state.grows = number;
+  info.end += std::ssize(bytes);
+  info.shape = {info.byte_count()};
+  for (size_t i = number + 1; i < state.growing.size(); ++i) {
+    TensorInfo& later = state.tensors[state.growing[i]];
+    later.begin = later.end = info.end;
+  }
+  return Write(tensor, size, bytes);
 }
 
 absl::Status SafetensorsWriter::Read(size_t tensor, int64_t offset,

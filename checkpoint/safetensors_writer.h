@@ -37,6 +37,10 @@ class SafetensorsWriter {
   // Data begin at a multiple of 8 in either case.
   enum class Order : uint8_t { kWidestFirst, kAsDeclared };
 
+  // Tensors whose size only their bytes tell, by their numbers, ascending: U8 of one dimension,
+  // which says the most they may get. Their bytes come last in the file, in this order, by Append.
+  using Growing = std::span<const size_t>;
+
   // Makes the temporary file, with room for all of it reserved on disk, so that a full disk is
   // refused here. Refuses duplicate names, names that are not UTF-8 or are __metadata__, shapes
   // that overflow or end within a byte, a header past the format's limit, and a path that is a
@@ -44,7 +48,8 @@ class SafetensorsWriter {
   static absl::StatusOr<SafetensorsWriter> Create(const std::string& path,
                                                   std::vector<TensorSpec> tensors,
                                                   std::map<std::string, std::string> metadata,
-                                                  Order order = Order::kWidestFirst);
+                                                  Order order = Order::kWidestFirst,
+                                                  Growing growing = {});
 
   // The header that Create writes for these arguments, with the spaces that pad it and without its
   // length. Refuses the same.
@@ -70,6 +75,10 @@ class SafetensorsWriter {
   // of threads may write at once. Refuses bytes outside the tensor and bytes already written. After
   // a failure of the disk every later call fails as well.
   absl::Status Write(size_t tensor, int64_t offset, std::span<const uint8_t> bytes);
+
+  // Adds bytes to a growing tensor. By one thread at a time; after a later one's first bytes, an
+  // earlier one gets none any more.
+  absl::Status Append(size_t tensor, std::span<const uint8_t> bytes);
 
   // Reads back bytes that were written.
   absl::Status Read(size_t tensor, int64_t offset, std::span<uint8_t> bytes) const;

@@ -187,6 +187,62 @@ TEST(Writer, PlaceholdersTakeTheirValue) {
             "0123456789abcdef");
 }
 
+// Lists whose length comes with their bytes lie behind all others, one after the other.
+TEST(Writer, ListsGrow) {
+  const TestDirectory directory;
+  const std::string path = directory.File("x");
+  const std::vector<size_t> growing = {0, 2, 3};
+  const auto create = [&] {
+    return SafetensorsWriter::Create(path,
+                                     {{"first", DType::kU8, {1000}},
+                                      {"fixed", DType::kF4, {4}},
+                                      {"empty", DType::kU8, {1000}},
+                                      {"last", DType::kU8, {3}}},
+                                     {}, SafetensorsWriter::Order::kWidestFirst, growing);
+  };
+  {
+    absl::StatusOr<SafetensorsWriter> writer = create();
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    EXPECT_THAT(Message(writer->Append(1, AsBytes("1"))), HasSubstr("number 1 does not grow"));
+    ASSERT_TRUE(writer->Append(0, AsBytes("abc")).ok());
+    ASSERT_TRUE(writer->Append(0, AsBytes("de")).ok());
+    ASSERT_TRUE(writer->Append(3, AsBytes("xy")).ok());
+    EXPECT_THAT(Message(writer->Append(0, AsBytes("f"))),
+                HasSubstr("'first': 1 bytes more, but what follows it has begun"));
+    EXPECT_THAT(Message(writer->Append(3, AsBytes("zz"))),
+                HasSubstr("'last': 2 bytes more, but 1 find room"));
+    EXPECT_THAT(Message(writer->Finish()), HasSubstr("'fixed': byte 0 of 2"));
+    ASSERT_TRUE(writer->Write(1, 0, AsBytes("12")).ok());
+    ASSERT_TRUE(writer->Finish().ok());
+  }
+  const absl::StatusOr<SafetensorsFile> file = SafetensorsFile::Open(path);
+  ASSERT_TRUE(file.ok()) << file.status();
+  const auto bytes = [&](std::string_view name) {
+    for (const TensorInfo& info : file->tensors()) {
+      if (info.name != name) continue;
+      const auto data =
+          file->file_bytes().subspan(file->data_begin() + info.begin, info.byte_count());
+      return std::string(data.begin(), data.end());
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(bytes("fixed"), "12");
+  EXPECT_EQ(bytes("first"), "abcde");
+  EXPECT_EQ(bytes("empty"), "");
+  EXPECT_EQ(bytes("last"), "xy");
+  absl::StatusOr<SafetensorsWriter> nothing = create();
+  ASSERT_TRUE(nothing.ok());
+  ASSERT_TRUE(nothing->Write(1, 0, AsBytes("12")).ok());
+  ASSERT_TRUE(nothing->Finish().ok());
+  EXPECT_EQ(SafetensorsFile::Open(path)->tensors().size(), 4u);
+  const std::vector<size_t> fixed = {1};
+  EXPECT_THAT(
+      Message(SafetensorsWriter::Create(path, {{"a", DType::kU8, {1}}, {"b", DType::kF4, {4}}}, {},
+                                        SafetensorsWriter::Order::kWidestFirst, fixed)
+                  .status()),
+      HasSubstr("cannot grow"));
+}
+
 TEST(Writer, ReplacesTheTargetOnlyWhenComplete) {
   const TestDirectory directory;
   const std::string path = directory.Write("x", "old");

@@ -70,10 +70,8 @@ class Job {
     context.plan = &plan_;
     context.buffers = &buffers;
     context.piece_bytes = piece_bytes;
-    context.threads = threads;
     context.digests = &digests;
-    context.name_when_complete = request_.name_when_complete;
-    context.overwrite = request_.overwrite;
+    context.rules = request_.rules;
     context.wrote = [&](std::int64_t bytes) {
       const std::lock_guard lock(mutex);
       done += bytes;
@@ -87,8 +85,7 @@ class Job {
       pieces.push_back(std::move(file));
     }
 
-    const absl::Status status = RunFiles(
-        pieces, budget, {threads, in_flight, request_.cancel, request_.name_when_complete});
+    const absl::Status status = RunFiles(pieces, budget, {threads, in_flight, request_.cancel});
     for (const FilePieces* file : files) {
       written->push_back({file->named(), file->bytes(), file->negative_zeros()});
     }
@@ -102,7 +99,7 @@ class Job {
     const OutputTensor* largest = nullptr;
     for (const OutputFile* file : files_) {
       for (const OutputTensor* output : file->outputs) {
-        const std::int64_t bytes = LeastMemory(*plan_.source, *output);
+        const std::int64_t bytes = LeastMemory(*plan_.source, *output, plan_.lossless);
         if (bytes <= least) continue;
         least = bytes;
         largest = output;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "checkpoint/output_fates.h"
 #include "checkpoint/output_files.h"
 
 namespace lanewise {
@@ -18,9 +19,7 @@ struct WriteRequest {
   int threads = 0;          // 0: all of the machine's
   std::int64_t memory = 0;  // that the process may hold, all in all
   const std::atomic<bool>* cancel = nullptr;
-  // Each file gets its name when it is complete; otherwise all do at the end, if all succeed.
-  bool name_when_complete = true;
-  bool overwrite = false;  // whether something may be at a file's path by then
+  OutputRules rules;  // whether something may be at a file's path, and when it gets its name
 };
 
 struct WrittenFile {

@@ -68,7 +68,8 @@ QuantizeRequest RequestOf(const QuantizeFlags& flags) {
 }
 
 // The recipe that reads the result, whatever the model's other tensors look like; "" if none does.
-std::string RecipeFor(const MxOptions& options) {
+std::string RecipeFor(const QuantizeReport& report, const MxOptions& options) {
+  if (report.strange_names == report.quantized) return "";
   if (options.format == MxFormat::kE4m3Fn) return "generic-mxfp8";
   return options.format == MxFormat::kE2m1 ? "generic-mxfp4" : "";
 }
@@ -90,7 +91,8 @@ void Fill(const QuantizeReport& report, const QuantizeRequest& request, JsonRepo
   (*json)["relative_rms"] = report.relative_rms;
   (*json)["source_bytes"] = report.source_bytes;
   (*json)["bytes"] = report.bytes;
-  (*json)["recipe"] = RecipeFor(request.options);
+  (*json)["recipe"] = RecipeFor(report, request.options);
+  (*json)["names_without_recipe"] = report.strange_names;
   (*json)["files"] = FilesJson(report.files);
 }
 
@@ -117,8 +119,14 @@ absl::Status RunQuantize(const QuantizeFlags& flags, JsonReport* json) {
               request.out.c_str(), report->tensors.size(), report->relative_rms,
               static_cast<long long>(report->copied), SizeText(report->bytes).c_str(),
               SizeText(report->source_bytes).c_str(), FatesText(report->files).c_str());
-  if (const std::string recipe = RecipeFor(request.options); !recipe.empty()) {
+  if (const std::string recipe = RecipeFor(*report, request.options); !recipe.empty()) {
     std::printf("prepare reads it with --recipe %s\n", recipe.c_str());
+  }
+  if (report->strange_names > 0) {
+    std::printf(
+        "%lld of the names do not end in .weight: prepare copies those tensors, unless a recipe of "
+        "your own names them (--recipe FILE)\n",
+        static_cast<long long>(report->strange_names));
   }
   return absl::OkStatus();
 }
@@ -130,9 +138,9 @@ struct DequantizeFlags {
 
 absl::Status RunDequantize(const DequantizeFlags& flags, JsonReport* json) {
   const RewriteFlags& rewrite = flags.rewrite;
-  const DequantizeRequest request = {UserPath(rewrite.in), UserPath(rewrite.out), flags.to == "f32",
-                                     rewrite.rules,        rewrite.threads,       rewrite.memory,
-                                     Interrupted()};
+  const DequantizeRequest request = {{UserPath(rewrite.in), UserPath(rewrite.out), rewrite.rules,
+                                      rewrite.threads, rewrite.memory, Interrupted()},
+                                     flags.to == "f32"};
   const absl::StatusOr<DequantizeReport> report =
       DequantizeCheckpoint(request, ProgressBar("dequantize"));
   if (!report.ok()) return report.status();

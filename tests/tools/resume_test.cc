@@ -238,5 +238,34 @@ TEST_F(ResumeTest, ARefusedSourceLeavesNothing) {
   EXPECT_EQ(Tree(directory_.path()), before);
 }
 
+// What stood at OUT survives a refusal, also what --resume does not keep; what did not is not
+// there.
+TEST_F(ResumeTest, ARefusalLeavesWhatOverwriteWouldReplace) {
+  tools::CheckpointMaker maker = DividingDeepseek();
+  for (tools::CheckpointMaker::Tensor& tensor : maker.tensors()) {
+    if (tensor.spec.dtype == DType::kF8E4m3) tensor.bytes.back() = 0x7F;
+  }
+  ASSERT_TRUE(maker.WriteSharded(in_, 4).ok());
+  fs::remove(out_ + "/model-00001-of-00004.safetensors");
+  fs::remove(whole_ + "/model-00001-of-00004.safetensors");
+  for (const bool resume : {false, true}) {
+    std::vector<std::string> options = {"--overwrite"};
+    if (resume) options.push_back("--resume");
+    const Ran ran = Prepare(options);
+    EXPECT_EQ(ran.status, 1) << Text(ran);
+    ExpectWhole();
+  }
+}
+
+// With both, files that stand there are replaced, and the result is that of one run.
+TEST_F(ResumeTest, OverwriteReplacesWhatResumeDoesNotKeep) {
+  const Ran other = Prepare({"--overwrite"});  // without signs
+  ASSERT_EQ(other.status, 0) << Text(other);
+  fs::remove(out_ + "/model-00001-of-00004.safetensors");
+  const Ran ran = Prepare({"--lossless", "--overwrite", "--resume"});
+  ASSERT_EQ(ran.status, 0) << Text(ran);
+  ExpectWhole();
+}
+
 }  // namespace
 }  // namespace lanewise
