@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "weights/plan.h"
+#include "weights/read_ahead.h"
 #include "weights/rewrite.h"
 
 namespace lanewise {
@@ -32,6 +33,8 @@ struct PackBlockArgs {
   // Stores past the caches: for registers of 64 bytes and memory aligned to as many.
   bool streaming = false;
   RewriteCounts* counts = nullptr;
+  // Of one row, where it is read in one stretch with the rows of the blocks that follow.
+  ReadAhead::Stretch stretch;
 
   // Where the plan takes bf16: the rows are so, dequantized from the e4m3 bytes that are wanted and
   // from scale codes, a pointer to those of each row, one for 2^code_shift elements. Every number
@@ -53,6 +56,7 @@ struct UnpackBlockArgs {
   std::int64_t byte_base = 0;
   std::int64_t valid_bytes = 0;
   const std::uint8_t* memory = nullptr;
+  ReadAhead::Stretch stretch;  // of memory that this block is of
   std::int64_t repeat = 1;
   // As above, of the rows: each begins at a multiple of 64 bytes.
   bool streaming = false;

@@ -189,6 +189,7 @@ struct RowTile {
   std::int64_t at;  // in the rows
   bool inside;      // no padding, no row's end
   bool one_row;
+  const ReadAhead* ahead;  // of one row, or nullptr
 
   const std::uint8_t* From(int i) const { return rows[loads[i].row] + at + loads[i].byte; }
 };
@@ -229,17 +230,11 @@ HWY_NOINLINE void FillAtEdge(D d, const RowTile& tile, int first, int count,
 // Of rows of bf16, twice as wide, further ahead.
 constexpr std::int64_t kBf16RowsAhead = 256;
 
-// Loads registers first .. of a tile.
-template <bool kBf16, int kBits, class D, class V>
-HWY_INLINE void LoadRows(D d, const RowTile& tile, int first, const PackBlockArgs& args,
-                         FromBf16Check<V>& check, Tally<D>& tally, Counting& counting,
-                         Registers<kBits, V>& r) {
-  if (HWY_UNLIKELY(!tile.inside)) {
-    HWY_ALIGN std::uint8_t bytes[hn::MaxLanes(D()) << kBits];
-    FillAtEdge(d, tile, first, 1 << kBits, args, check, bytes, counting);
-    Each(r, [&](V& v, int i) LANEWISE_UNROLLED { v = hn::Load(d, bytes + i * hn::Lanes(d)); });
-    return;
-  }
+// Loads registers first .. of a tile that is all inside its rows, each rewritten at once: the loads
+// then have something to wait for beside each other.
+template <bool kBf16, Rewrite kRewrite, int kBits, class D, class V>
+HWY_INLINE void LoadInside(D d, const RowTile& tile, int first, const PackBlockArgs& args,
+                           FromBf16Check<V>& check, Tally<D>& tally, Registers<kBits, V>& r) {
   if (kBf16 && tile.codes != nullptr) {
     if constexpr (kBf16) {
       Each(r, [&](V& v, int i) LANEWISE_UNROLLED {
@@ -251,29 +246,52 @@ HWY_INLINE void LoadRows(D d, const RowTile& tile, int first, const PackBlockArg
         __builtin_prefetch(from + kBf16RowsAhead + 64);
         v = FromBf16(d, from, codes[at >> args.code_shift], codes[(at + 32) >> args.code_shift],
                      check);
+        v = Rewritten<kRewrite>(d, v, tally);
       });
     }
-  } else if (tile.one_row) {
+  } else if (tile.ahead != nullptr) {
     Each(r, [&](V& v, int i) LANEWISE_UNROLLED {
-      const std::uint8_t* const from = tile.From(first + i);
-      __builtin_prefetch(from + kPagesAhead, /*rw=*/0, kIntoL2);
-      v = hn::LoadU(d, from);
+      tile.ahead->Ask<1 << kBits, hn::MaxLanes(D())>(i);
+      v = Rewritten<kRewrite>(d, hn::LoadU(d, tile.From(first + i)), tally);
     });
   } else {
+    // Rows that are many are near each other's next lines; one that is short is read on elsewhere.
+    const std::int64_t ahead = tile.one_row ? kPagesAhead : kRowsAhead;
     Each(r, [&](V& v, int i) LANEWISE_UNROLLED {
       const std::uint8_t* const from = tile.From(first + i);
-      __builtin_prefetch(from + kRowsAhead);
-      v = hn::LoadU(d, from);
+      __builtin_prefetch(from + ahead);
+      v = Rewritten<kRewrite>(d, hn::LoadU(d, from), tally);
     });
   }
-  if (args.rewrite == Rewrite::kE4m3ToFnuz) {
-    Each(r, [&](V& v, int) LANEWISE_UNROLLED { v = Rewritten<Rewrite::kE4m3ToFnuz>(d, v, tally); });
-    tally.Settle(d);
-  } else if (args.rewrite == Rewrite::kE2m1DropNegativeZero) {
-    Each(r, [&](V& v, int)
-                LANEWISE_UNROLLED { v = Rewritten<Rewrite::kE2m1DropNegativeZero>(d, v, tally); });
-    tally.Settle(d);
+  if constexpr (kRewrite != Rewrite::kNone) tally.Settle(d);
+}
+
+// Narrow registers are for rows of odd sizes: there what rewrites goes the way of a tile at the
+// rows' edge, through a buffer.
+template <class D>
+constexpr bool kRewritesInside = static_cast<int>(hn::MaxLanes(D())) == kVectorBytes;
+
+// Loads registers first .. of a tile.
+template <bool kBf16, int kBits, class D, class V>
+HWY_INLINE void LoadRows(D d, const RowTile& tile, int first, const PackBlockArgs& args,
+                         FromBf16Check<V>& check, Tally<D>& tally, Counting& counting,
+                         Registers<kBits, V>& r) {
+  if (HWY_UNLIKELY(!tile.inside)) {
+    HWY_ALIGN std::uint8_t bytes[hn::MaxLanes(D()) << kBits];
+    FillAtEdge(d, tile, first, 1 << kBits, args, check, bytes, counting);
+    Each(r, [&](V& v, int i) LANEWISE_UNROLLED { v = hn::Load(d, bytes + i * hn::Lanes(d)); });
+    return;
   }
+  if constexpr (kRewritesInside<D>) {
+    if (args.rewrite == Rewrite::kE4m3ToFnuz) {
+      return LoadInside<kBf16, Rewrite::kE4m3ToFnuz>(d, tile, first, args, check, tally, r);
+    }
+    if (args.rewrite == Rewrite::kE2m1DropNegativeZero) {
+      return LoadInside<false, Rewrite::kE2m1DropNegativeZero>(d, tile, first, args, check, tally,
+                                                               r);
+    }
+  }
+  LoadInside<kBf16, Rewrite::kNone>(d, tile, first, args, check, tally, r);
 }
 
 // s exchanges and kSide other bits.
@@ -324,16 +342,21 @@ HWY_NOINLINE bool PackTilesOf(D d, const PackBlockArgs& args, Counting& total) {
   from.loads = plan.loads.data();
   from.codes = nullptr;
   from.one_row = plan.rows.size() == 1;
+  const bool reads_ahead = args.stretch.begin != nullptr && args.rows[0] != nullptr;
+  ReadAhead ahead(args.stretch, reads_ahead ? args.rows[0] + args.byte_base : args.stretch.begin);
+  from.ahead = reads_ahead ? &ahead : nullptr;
   std::int64_t byte_base = args.byte_base;
   std::uint8_t* memory = args.memory;
   for (std::int64_t repeat = 0; repeat < args.repeat; ++repeat) {
-    from.inside = args.all_rows && byte_base + plan.byte_end <= args.valid_bytes;
+    from.inside = args.all_rows && byte_base + plan.byte_end <= args.valid_bytes &&
+                  (kRewritesInside<D> || args.rewrite == Rewrite::kNone);
     for (const TilePlace& tile : plan.tiles) {
       from.rows = args.rows + tile.row;
       if (args.codes != nullptr) from.codes = args.codes + tile.row;
       from.at = byte_base + tile.byte;
       PackTile<kExchanges, kSide, kBf16>(d, from, args, memory + tile.memory, check, tally,
                                          counting);
+      ahead.Move(static_cast<std::int64_t>(hn::Lanes(d)) << (kExchanges + kSide));
     }
     if (!plan.loops.empty())
       byte_base += plan.loops.back().byte, memory += plan.loops.back().memory;
@@ -358,7 +381,7 @@ struct PackRunner {
 template <int kBytes>
 bool PackTilesOfWidth(const PackBlockArgs& args, Counting& counting) {
   bool exact = true;
-  WithShape<0, true, kBitsOf<kBytes> >(*args.plan, PackRunner<kBytes>{args, counting, exact});
+  WithShape<0, false, kBitsOf<kBytes> >(*args.plan, PackRunner<kBytes>{args, counting, exact});
   return exact;
 }
 

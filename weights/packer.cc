@@ -27,19 +27,56 @@ struct BlockBase {
   std::int64_t memory = 0;
 };
 
-// Where block `index` begins.
-BlockBase BaseOf(const RegionPlan& plan, std::int64_t index) {
-  BlockBase base{0, plan.byte_begin, plan.memory_begin};
-  for (std::ptrdiff_t i = std::ssize(plan.loops) - 1; i >= 0; --i) {
-    const RegionPlan::Loop& loop = plan.loops[i];
-    const std::int64_t digit = index % loop.count;
-    index /= loop.count;
-    base.row += digit * loop.row;
-    base.byte += digit * loop.byte;
-    base.memory += digit * loop.memory;
+// The blocks of a plan one after the other, from one to another's end.
+class BlockWalk {
+ public:
+  BlockWalk(const RegionPlan& plan, std::int64_t index, std::int64_t end)
+      : plan_(plan), digits_(plan.loops.size()), left_(end - index) {
+    base_ = {0, plan.byte_begin, plan.memory_begin};
+    for (std::ptrdiff_t i = std::ssize(plan.loops) - 1; i >= 0; --i) {
+      digits_[i] = index % plan.loops[i].count;
+      index /= plan.loops[i].count;
+      Step(plan.loops[i], digits_[i]);
+    }
   }
-  return base;
-}
+
+  bool AtEnd() const { return left_ <= 0; }
+  std::int64_t left() const { return left_; }
+  // Where the block begins.
+  const BlockBase& base() const { return base_; }
+
+  // How many blocks from here on are on the same rows and evenly spaced.
+  std::int64_t Repeats() const {
+    if (plan_.loops.empty() || plan_.loops.back().row != 0) return 1;
+    return std::min(plan_.loops.back().count - digits_.back(), left_);
+  }
+
+  // No further than Repeats().
+  void Move(std::int64_t blocks) {
+    left_ -= blocks;
+    for (std::ptrdiff_t i = std::ssize(digits_) - 1; i >= 0; --i) {
+      const RegionPlan::Loop& loop = plan_.loops[i];
+      digits_[i] += blocks;
+      Step(loop, blocks);
+      if (digits_[i] < loop.count) return;
+      digits_[i] -= loop.count;
+      Step(loop, -loop.count);
+      blocks = 1;
+    }
+  }
+
+ private:
+  void Step(const RegionPlan::Loop& loop, std::int64_t times) {
+    base_.row += times * loop.row;
+    base_.byte += times * loop.byte;
+    base_.memory += times * loop.memory;
+  }
+
+  const RegionPlan& plan_;
+  std::vector<std::int64_t> digits_;
+  std::int64_t left_;
+  BlockBase base_;
+};
 
 // A 64-byte aligned buffer.
 class AlignedBuffer {
@@ -116,12 +153,54 @@ class BlockRows {
   PackBlockArgs& args_;
 };
 
-// How many blocks from `index` on, and below `end`, are on the same rows and evenly spaced.
-std::int64_t Repeats(const RegionPlan& plan, std::int64_t index, std::int64_t end) {
-  if (plan.loops.empty() || plan.loops.back().row != 0) return 1;
-  const std::int64_t count = plan.loops.back().count;
-  return std::min(count - index % count, end - index);
-}
+// Tells, of blocks of one row each, which of them read on where the one before them ended.
+class Stretches {
+ public:
+  Stretches(const RowSource& source, const RegionPlan& plan, const BlockWalk& begin)
+      : source_(source), plan_(plan), walk_(begin) {
+    const bool whole = plan.rows.size() == 1 && plan.byte_end == plan.block_bytes &&
+                       (begin.Repeats() == 1 || plan.loops.back().byte == plan.block_bytes);
+    active_ = whole && !source.computed && !walk_.AtEnd() &&
+              begin.Repeats() * plan.block_bytes >= kLeastRun;
+    if (active_) next_ = Here();
+  }
+
+  // The stretch of a block that is met; call for each, in order.
+  ReadAhead::Stretch Of(const BlockWalk& block) {
+    if (active_ && block.left() <= walk_.left()) Find();
+    return stretch_;
+  }
+
+ private:
+  // Shorter runs of a row are not worth the look.
+  static constexpr std::int64_t kLeastRun = 1024;
+
+  const std::uint8_t* Here() const {
+    const std::uint8_t* const row = source_.row(walk_.base().row + plan_.rows[0], nullptr);
+    return row == nullptr ? nullptr : row + walk_.base().byte;
+  }
+
+  void Find() {
+    stretch_.begin = next_;
+    const std::uint8_t* end = next_;
+    do {
+      const std::int64_t repeats = walk_.Repeats();
+      if (end != nullptr) end += repeats * plan_.block_bytes;
+      walk_.Move(repeats);
+      next_ = walk_.AtEnd() ? nullptr : Here();
+    } while (next_ != nullptr && next_ == end);
+    stretch_.bytes = stretch_.begin == nullptr ? 0 : end - stretch_.begin;
+    stretch_.next = next_;
+    if (next_ == nullptr) stretch_.next = stretch_.begin;  // any place will do
+  }
+
+  const RowSource& source_;
+  const RegionPlan& plan_;
+  BlockWalk walk_;  // at the end of the stretch
+  bool active_ = false;
+  const std::uint8_t* next_ = nullptr;
+  ReadAhead::Stretch stretch_;
+};
 
 }  // namespace
 
@@ -191,35 +270,38 @@ absl::StatusOr<RewriteCounts> Packer::PackLeads(const RowSource& source, const P
                             Aligned(memory.data());
     const bool direct = may_stream && plan.vector_bytes == 64;
     const bool staged = may_stream && !direct && plan.contiguous && plan.block_bytes % 64 == 0;
-    ParallelFor(
-        count * blocks_a_lead, options.threads, [&](std::int64_t begin, std::int64_t end, int) {
-          RewriteCounts counts;
-          AlignedBuffer stage(staged ? plan.block_bytes : 0);
-          PackBlockArgs args;
-          args.plan = &plan;
-          args.padding = source.padding;
-          args.valid_bytes = source.valid_bytes;
-          args.rewrite = options.rewrite;
-          args.streaming = direct;
-          args.counts = &counts;
-          BlockRows rows(source, plan, row_bytes, &args);
-          for (std::int64_t block = begin; block < end; block += args.repeat) {
-            const BlockBase base = BaseOf(plan, begin_block + block);
-            rows.MoveTo(base.row);
-            args.byte_base = base.byte;
-            args.repeat = staged ? 1 : Repeats(plan, begin_block + block, begin_block + end);
-            std::uint8_t* to = memory.data() + (base.memory - first * lead_bytes());
-            args.memory = staged ? stage.data() : to;
-            if (!PackBlock(args)) {
-              rows.Convert();
-              PackBlock(args);
-            }
-            if (staged) StreamCopy(stage.data(), to, plan.block_bytes);
-          }
-          if (direct || staged) StreamFence();
-          const std::lock_guard<std::mutex> lock(mutex);
-          total += counts;
-        });
+    ParallelFor(count * blocks_a_lead, options.threads,
+                [&](std::int64_t begin, std::int64_t end, int) {
+                  RewriteCounts counts;
+                  AlignedBuffer stage(staged ? plan.block_bytes : 0);
+                  PackBlockArgs args;
+                  args.plan = &plan;
+                  args.padding = source.padding;
+                  args.valid_bytes = source.valid_bytes;
+                  args.rewrite = options.rewrite;
+                  args.streaming = direct;
+                  args.counts = &counts;
+                  BlockRows rows(source, plan, row_bytes, &args);
+                  BlockWalk block(plan, begin_block + begin, begin_block + end);
+                  Stretches stretches(source, plan, block);
+                  for (; !block.AtEnd(); block.Move(args.repeat)) {
+                    const BlockBase& base = block.base();
+                    rows.MoveTo(base.row);
+                    args.stretch = stretches.Of(block);
+                    args.byte_base = base.byte;
+                    args.repeat = staged ? 1 : block.Repeats();
+                    std::uint8_t* to = memory.data() + (base.memory - first * lead_bytes());
+                    args.memory = staged ? stage.data() : to;
+                    if (!PackBlock(args)) {
+                      rows.Convert();
+                      PackBlock(args);
+                    }
+                    if (staged) StreamCopy(stage.data(), to, plan.block_bytes);
+                  }
+                  if (direct || staged) StreamFence();
+                  const std::lock_guard<std::mutex> lock(mutex);
+                  total += counts;
+                });
   }
   return total;
 }
@@ -253,8 +335,9 @@ absl::Status Packer::UnpackLeads(std::span<const std::uint8_t> memory, std::int6
       args.plan = &plan;
       args.rows = pointers.data();
       args.valid_bytes = sink.valid_bytes;
-      for (std::int64_t block = begin; block < end; block += args.repeat) {
-        const BlockBase base = BaseOf(plan, begin_block + block);
+      BlockWalk block(plan, begin_block + begin, begin_block + end);
+      for (; !block.AtEnd(); block.Move(args.repeat)) {
+        const BlockBase& base = block.base();
         if (base.row != row_base) {
           row_base = base.row;
           args.all_rows = true;
@@ -266,8 +349,9 @@ absl::Status Packer::UnpackLeads(std::span<const std::uint8_t> memory, std::int6
           }
         }
         args.byte_base = base.byte;
-        args.repeat = Repeats(plan, begin_block + block, begin_block + end);
+        args.repeat = block.Repeats();
         args.memory = memory.data() + (base.memory - first * lead_bytes());
+        if (args.stretch.begin == nullptr) args.stretch.begin = args.memory;
         UnpackBlock(args);
       }
       if (may_stream) StreamFence();

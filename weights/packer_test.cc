@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "layouts/bind.h"
+#include "layouts/catalogue.h"
 #include "layouts/pack.h"
 #include "layouts/test_shapes.h"
 #include "weights/each_instruction_set.h"
@@ -143,6 +146,71 @@ TEST_F(PackerOverCatalogue, EqualsThePlainPackInEveryInstructionSet) {
       }
     }
   });
+}
+
+// Room of `bytes` that begins at a multiple of 64, with guards around.
+class GuardedRoom {
+ public:
+  explicit GuardedRoom(std::size_t bytes) : room_(bytes + 2 * kGuard + 64, 0xA5) {
+    const auto address = reinterpret_cast<std::uintptr_t>(room_.data()) + kGuard;
+    span_ = {room_.data() + kGuard + (64 - address % 64) % 64, bytes};
+  }
+  std::span<std::uint8_t> span() const { return span_; }
+  bool GuardsHold() const {
+    const auto outside = [this](const std::uint8_t& byte) {
+      return &byte < span_.data() || &byte >= span_.data() + span_.size();
+    };
+    return std::all_of(room_.begin(), room_.end(),
+                       [&](const std::uint8_t& byte) { return !outside(byte) || byte == 0xA5; });
+  }
+
+ private:
+  std::vector<std::uint8_t> room_;
+  std::span<std::uint8_t> span_;
+};
+
+// What only rows of many lines take: networks of many exchanges, neighbouring lines together,
+// whole lines past the caches, reading ahead.
+TEST(Packer, LongAlignedRowsPastTheCaches) {
+  constexpr std::int64_t kRows = 512, kBytes = 5120;  // more than kStreamingBytes
+  std::mt19937_64 random(20251130);
+  GuardedRoom source(kRows * kBytes), memory(kRows * kBytes), back(kRows * kBytes);
+  for (std::uint8_t& byte : source.span()) byte = static_cast<std::uint8_t>(random());
+  std::vector<std::uint8_t> expected(kRows * kBytes);
+  int layouts = 0;
+  for (const Layout& entry : kCatalogue) {
+    if (entry.main.axes != 2) continue;
+    const Layout layout = entry.WithParameter("blocks", 8).WithParameter("chunks", 8);
+    const std::int64_t extents[] = {kRows, kBytes};
+    const auto bound = Bind(layout, extents);
+    if (!bound.ok()) continue;  // a matrix-core operand
+    ++layouts;
+    SCOPED_TRACE(std::string(layout.tag));
+    ASSERT_TRUE(Pack(*bound, 1, source.span(), expected).ok());
+    ForEachInstructionSet([&] {
+      const auto packer = Packer::Create(*bound);
+      ASSERT_TRUE(packer.ok());
+      std::fill(memory.span().begin(), memory.span().end(), 0x5A);
+      PackOptions options;
+      options.threads = 2;
+      ASSERT_TRUE(packer->Pack(ContiguousRows(source.span(), kBytes), options, memory.span()).ok());
+      const auto wrong = std::mismatch(expected.begin(), expected.end(), memory.span().begin());
+      ASSERT_TRUE(wrong.first == expected.end())
+          << "first wrong byte of the memory at " << wrong.first - expected.begin();
+      for (const std::int64_t valid : {kBytes, kBytes - 120}) {
+        std::fill(back.span().begin(), back.span().end(), 0x5A);
+        RowSink sink = ContiguousSink(back.span(), kBytes);
+        sink.valid_bytes = valid;
+        ASSERT_TRUE(packer->Unpack(expected, sink, 2).ok());
+        for (std::int64_t i = 0; i < kRows * kBytes; ++i) {
+          ASSERT_EQ(back.span()[i], i % kBytes < valid ? source.span()[i] : 0x5A)
+              << "row " << i / kBytes << ", byte " << i % kBytes << " of " << valid;
+        }
+      }
+      ASSERT_TRUE(memory.GuardsHold() && back.GuardsHold());
+    });
+  }
+  EXPECT_GE(layouts, 10);
 }
 
 TEST(Packer, RewritesEveryByteValueOfEachKind) {

@@ -86,21 +86,23 @@ void PlanRegisters(const RegisterBits& bits, const PlanOptions& options,
   for (const int i : bits.line) (*factors)[i].in_tile = true;
   plan->loads = {{}};
   plan->stores = {0};
-  // Lines between the tile's lines in memory join it, so that stores to memory follow each other.
-  // Stores to rows follow each other from tile to tile, and the fewer rows a tile has the better.
+  // Neighbouring lines of what is written join the tile: of memory, so that stores follow each
+  // other, and of rows, since memory takes two of a row far faster than one of each row in turn.
   const int exchanges = static_cast<int>(network.incoming.size());
+  const int sides = SideBits(exchanges, options.to_rows);
   std::vector<PlanFactor*> beside;
-  if (1 << bits.line.size() == options.vector_bytes && (exchanges == 0 || !options.to_rows)) {
-    for (int side = 0; side < SideBits(exchanges); ++side) {
+  if (1 << bits.line.size() == options.vector_bytes) {
+    for (int side = 0; side < sides; ++side) {
       const std::int64_t stride = std::int64_t{1} << (bits.line.size() + side);
       const auto next =
           std::find_if(factors->begin(), factors->end(), [&](const PlanFactor& factor) {
-            return factor.size == 2 && factor.memory == stride && !factor.in_tile &&
+            const bool follows = options.to_rows ? factor.byte == stride : factor.memory == stride;
+            return factor.size == 2 && follows && !factor.in_tile &&
                    (lead_bytes == 0 || factor.memory < lead_bytes);
           });
       if (next != factors->end()) beside.push_back(&*next);
     }
-    if (std::ssize(beside) < SideBits(exchanges)) beside.clear();
+    if (std::ssize(beside) < sides) beside.clear();
   }
   plan->side_bits = static_cast<int>(beside.size());
   for (PlanFactor* factor : beside) {

@@ -25,10 +25,13 @@
 namespace lanewise {
 
 // Register bits beside those that the network exchanges: this many or none, and none where the
-// registers are not the widest.
+// registers are not the widest. They make what is written whole: to memory a tile of as many lines
+// as there are registers (16), to rows two neighbouring lines of each.
 inline constexpr int kMaxSideBits = 2;
-constexpr int SideBits(int exchanges) {
-  return exchanges <= 2 ? kMaxSideBits : exchanges == 3 ? 1 : 0;  // 16 registers
+constexpr int SideBits(int exchanges, bool to_rows) {
+  if (exchanges > 3) return 0;
+  if (to_rows && exchanges > 0) return 1;
+  return exchanges <= 2 ? kMaxSideBits : 1;
 }
 
 // A place in a block: which of its rows, how far along the row, how far in memory.

@@ -193,16 +193,15 @@ HWY_INLINE void StoreMemory(D d, bool streaming, const Place& place, Registers<k
 constexpr int kPart = 3;
 
 // Calls run.Of<exchanges, side bits>() with those of the plan.
-template <int kExchanges, bool kSides, int kVectorBits, class Run>
+template <int kExchanges, bool kToRows, int kVectorBits, class Run>
 HWY_INLINE void WithShape(const RegionPlan& plan, const Run& run) {
   if constexpr (kExchanges <= kVectorBits) {
-    constexpr int kSide = SideBits(kExchanges);
+    constexpr int kSide = SideBits(kExchanges, kToRows);
     if (plan.network.register_bits != kExchanges) {
-      WithShape<kExchanges + 1, kSides, kVectorBits>(plan, run);
+      WithShape<kExchanges + 1, kToRows, kVectorBits>(plan, run);
     } else if (plan.side_bits == 0) {
       run.template Of<kExchanges, 0>();
-    } else if constexpr ((1 << kVectorBits) == kVectorBytes && kSide > 0 &&
-                         (kSides || kExchanges == 0)) {
+    } else if constexpr ((1 << kVectorBits) == kVectorBytes && kSide > 0) {
       run.template Of<kExchanges, kSide>();
     }
   }

@@ -13,6 +13,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // compiles the rest of this file once for each instruction set
 #include "hwy/highway.h"
+#include "weights/read_ahead.h"
 #include "weights/tile_registers-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -67,10 +68,15 @@ HWY_NOINLINE void StoreAtEdge(const SinkTile& tile, int first, int count, std::i
 // Stores registers first .. of a tile.
 template <int kBits, class D, class V>
 HWY_INLINE void StoreRows(D d, const SinkTile& tile, int first, bool streaming,
-                          Registers<kBits, V>& r) {
+                          const ReadAhead& ahead, Registers<kBits, V>& r) {
   if (HWY_LIKELY(tile.inside)) {
     return StoreMemory(
-        d, streaming, [&](int i) LANEWISE_UNROLLED { return tile.To(first + i); }, r);
+        d, streaming,
+        [&](int i) LANEWISE_UNROLLED {
+          ahead.Ask<1 << kBits, hn::MaxLanes(D())>(i);
+          return tile.To(first + i);
+        },
+        r);
   }
   HWY_ALIGN std::uint8_t bytes[hn::MaxLanes(D()) << kBits];
   Each(r, [&](V& v, int i) LANEWISE_UNROLLED { hn::Store(v, d, bytes + i * hn::Lanes(d)); });
@@ -80,18 +86,15 @@ HWY_INLINE void StoreRows(D d, const SinkTile& tile, int first, bool streaming,
 // One tile whose network is at most kPart exchanges.
 template <int kExchanges, int kSide, class D>
 HWY_INLINE void UnpackTile(D d, const UnpackBlockArgs& args, const std::uint8_t* from,
-                           const SinkTile& to) {
+                           const ReadAhead& ahead, const SinkTile& to) {
   using V = hn::Vec<D>;
   const BitNetwork& network = args.plan->network;
   const std::int64_t* const stores = args.plan->stores.data();
   Registers<kExchanges + kSide, V> r;
-  Each(r, [&](V& v, int i) LANEWISE_UNROLLED {
-    __builtin_prefetch(from + stores[i] + kPagesAhead, /*rw=*/0, kIntoL2);
-    v = hn::LoadU(d, from + stores[i]);
-  });
+  Each(r, [&](V& v, int i) LANEWISE_UNROLLED { v = hn::LoadU(d, from + stores[i]); });
   Permute(d, network.inverse[kExchanges], r);
   Backward<0, kExchanges, kSide>(d, network, r);
-  StoreRows(d, to, 0, args.streaming, r);
+  StoreRows(d, to, 0, args.streaming, ahead, r);
 }
 
 // How many tiles of a larger network wait together, so that several lines of a row follow each
@@ -100,7 +103,7 @@ constexpr std::int64_t kWaiting = 4;
 
 template <int kExchanges, class D>
 HWY_INLINE void UnpackLargeTiles(D d, const UnpackBlockArgs& args, const TilePlace* tiles,
-                                 std::int64_t count, const std::uint8_t* memory,
+                                 std::int64_t count, const std::uint8_t* memory, ReadAhead& ahead,
                                  std::int64_t byte_base, SinkTile& to) {
   using V = hn::Vec<D>;
   const BitNetwork& network = args.plan->network;
@@ -111,11 +114,8 @@ HWY_INLINE void UnpackLargeTiles(D d, const UnpackBlockArgs& args, const TilePla
     const std::uint8_t* const from = memory + tiles[tile].memory;
     for (int first = 0; first < 1 << kPart; ++first) {
       Registers<kExchanges - kPart, V> r;
-      Each(r, [&](V& v, int i) LANEWISE_UNROLLED {
-        const std::uint8_t* const line = from + stores[first + (i << kPart)];
-        __builtin_prefetch(line + kPagesAhead, /*rw=*/0, kIntoL2);
-        v = hn::LoadU(d, line);
-      });
+      Each(r, [&](V& v, int i)
+                  LANEWISE_UNROLLED { v = hn::LoadU(d, from + stores[first + (i << kPart)]); });
       Permute(d, network.inverse[kExchanges], r);
       Backward<kPart, kExchanges, 0>(d, network, r);
       Each(r, [&](V& v, int i) LANEWISE_UNROLLED {
@@ -123,16 +123,35 @@ HWY_INLINE void UnpackLargeTiles(D d, const UnpackBlockArgs& args, const TilePla
       });
     }
   }
+  // Tiles that are neighbours in the same rows go two at a time: see SideBits.
   for (int group = 0; group < 1 << kExchanges; group += 1 << kPart) {
     for (std::int64_t tile = 0; tile < count; ++tile) {
-      Registers<kPart, V> r;
-      Each(r, [&](V& v, int i) LANEWISE_UNROLLED {
-        v = hn::Load(d, between + tile * kTileBytes + (group + i) * hn::Lanes(d));
-      });
-      Backward<0, kPart, 0>(d, network, r);
+      const std::uint8_t* const from = between + tile * kTileBytes + group * hn::Lanes(d);
       to.rows = args.rows + tiles[tile].row;
       to.at = byte_base + tiles[tile].byte;
-      StoreRows(d, to, group, args.streaming, r);
+      if (HWY_LIKELY(to.inside && tile + 1 < count && tiles[tile + 1].row == tiles[tile].row)) {
+        Registers<kPart + 1, V> r;
+        Each(r, [&](V& v, int i) LANEWISE_UNROLLED {
+          v = hn::Load(d, from + (i & 1) * kTileBytes + (i >> 1) * hn::Lanes(d));
+        });
+        Backward<0, kPart, 1>(d, network, r);
+        const std::int64_t next = tiles[tile + 1].byte - tiles[tile].byte;
+        StoreMemory(
+            d, args.streaming,
+            [&](int i) LANEWISE_UNROLLED {
+              ahead.Ask<2 << kPart, hn::MaxLanes(D())>(i);
+              return to.To(group + (i >> 1)) + (i & 1) * next;
+            },
+            r);
+        ahead.Move(static_cast<std::int64_t>(hn::Lanes(d)) << (kPart + 1));
+        ++tile;
+      } else {
+        Registers<kPart, V> r;
+        Each(r, [&](V& v, int i) LANEWISE_UNROLLED { v = hn::Load(d, from + i * hn::Lanes(d)); });
+        Backward<0, kPart, 0>(d, network, r);
+        StoreRows(d, to, group, args.streaming, ahead, r);
+        ahead.Move(static_cast<std::int64_t>(hn::Lanes(d)) << kPart);
+      }
     }
   }
 }
@@ -146,18 +165,22 @@ HWY_NOINLINE void UnpackTilesOf(D d, const UnpackBlockArgs& args) {
   to.valid_bytes = args.valid_bytes;
   std::int64_t byte_base = args.byte_base;
   const std::uint8_t* memory = args.memory;
+  // Counted, not told from where the blocks lie: of some layouts only all of them together are one
+  // stretch of memory.
+  ReadAhead ahead(args.stretch, memory);
   for (std::int64_t repeat = 0; repeat < args.repeat; ++repeat) {
     to.inside = args.all_rows && byte_base + plan.byte_end <= args.valid_bytes;
     if constexpr (kExchanges <= kPart) {
       for (const TilePlace& tile : plan.tiles) {
         to.rows = args.rows + tile.row;
         to.at = byte_base + tile.byte;
-        UnpackTile<kExchanges, kSide>(d, args, memory + tile.memory, to);
+        UnpackTile<kExchanges, kSide>(d, args, memory + tile.memory, ahead, to);
+        ahead.Move(static_cast<std::int64_t>(hn::Lanes(d)) << (kExchanges + kSide));
       }
     } else {
       for (std::int64_t i = 0; i < count; i += kWaiting) {
         UnpackLargeTiles<kExchanges>(d, args, plan.tiles.data() + i, std::min(kWaiting, count - i),
-                                     memory, byte_base, to);
+                                     memory, ahead, byte_base, to);
       }
     }
     if (!plan.loops.empty())
@@ -176,7 +199,7 @@ struct UnpackRunner {
 
 template <int kBytes>
 void UnpackTilesOfWidth(const UnpackBlockArgs& args) {
-  WithShape<0, false, kBitsOf<kBytes> >(*args.plan, UnpackRunner<kBytes>{args});
+  WithShape<0, true, kBitsOf<kBytes> >(*args.plan, UnpackRunner<kBytes>{args});
 }
 
 // A plan's registers are no wider than the machine's.
