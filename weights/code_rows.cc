@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "weights/parallel.h"
+#include "weights/read_ahead.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weights/code_rows.cc"
@@ -19,6 +20,9 @@ namespace lanewise {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+
+// Codes that lie together and are worth reading ahead of.
+constexpr std::int64_t kReadAheadBytes = 64 * 1024;
 
 bool AddToCodesImpl(const std::uint8_t* HWY_RESTRICT from, std::int64_t count, int add, int least,
                     int most, bool streaming, std::uint8_t* HWY_RESTRICT to) {
@@ -40,12 +44,24 @@ bool AddToCodesImpl(const std::uint8_t* HWY_RESTRICT from, std::int64_t count, i
     const std::int64_t off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % 64);
     i = std::min(count, (64 - off) % 64);
     one_by_one(0, i);
-    for (; i + lanes <= count; i += lanes) {
-      const auto codes = hn::LoadU(d, from + i);
+    const auto move = [&](std::int64_t at) HWY_ATTR {
+      const auto codes = hn::LoadU(d, from + at);
       smallest = hn::Min(smallest, codes);
       largest = hn::Max(largest, codes);
-      hn::Stream(hn::Add(codes, addend), d, to + i);
+      hn::Stream(hn::Add(codes, addend), d, to + at);
+    };
+    if (count >= kReadAheadBytes) {
+      ReadAhead ahead({.begin = from + i}, from + i);
+      for (; i + 256 <= count; i += 256) {
+        for (int line = 0; line < 4; ++line) {
+          ahead.Ask<4, 64>(line);
+          for (int at = 64 * line; at < 64 * (line + 1); at += static_cast<int>(lanes))
+            move(i + at);
+        }
+        ahead.Move(256);
+      }
     }
+    for (; i + lanes <= count; i += lanes) move(i);
   } else {
     for (; i + lanes <= count; i += lanes) {
       const auto codes = hn::LoadU(d, from + i);
@@ -71,24 +87,15 @@ namespace {
 
 HWY_EXPORT(AddToCodesImpl);
 
-// The first row past `row` whose place does not follow the one before it.
-template <class Place>
-std::int64_t EndOfRun(const Place& place, std::int64_t row, std::int64_t end,
-                      std::int64_t row_bytes) {
-  auto* const begin = place(row);
-  std::int64_t next = row + 1;
-  while (next < end && place(next) == begin + (next - row) * row_bytes) ++next;
-  return next;
-}
-
 // Whether rows take places of their own, in ascending order, so that threads can write them apart.
-bool Ascend(const CodeRows& rows, const std::function<std::uint8_t*(std::int64_t)>& place) {
+bool Ascend(const CodeRows& rows, const CodeRuns<std::uint8_t>& runs) {
   const std::uint8_t* past = nullptr;
-  for (std::int64_t row = 0; row < rows.rows; ++row) {
-    const std::uint8_t* const begin = place(row);
-    if (begin == nullptr) continue;
-    if (std::less<>()(begin, past)) return false;
-    past = begin + rows.row_bytes;
+  for (std::int64_t row = 0; row < rows.rows;) {
+    const CodeRun<std::uint8_t> run = runs(row, rows.rows);
+    row += run.rows;
+    if (run.first == nullptr) continue;
+    if (std::less<>()(run.first, past)) return false;
+    past = run.first + run.rows * rows.row_bytes;
   }
   return true;
 }
@@ -101,24 +108,26 @@ bool AddToCodes(const std::uint8_t* from, std::int64_t count, int add, int least
 }
 
 bool RaiseCodeRows(const CodeRows& rows, int increment, int first_refused, bool streaming,
-                   const std::function<const std::uint8_t*(std::int64_t row)>& place,
-                   std::uint8_t* array) {
+                   const CodeRuns<const std::uint8_t>& runs, std::uint8_t* array) {
   if (first_refused <= 0 && rows.row_bytes > 0) return rows.rows == 0;
   const bool whole = rows.row_bytes == rows.memory_row_bytes;
   std::atomic<bool> good = true;
   ParallelFor(rows.rows, rows.threads, [&](std::int64_t begin, std::int64_t end, int) {
     for (std::int64_t row = begin; row < end;) {
-      const std::uint8_t* const from = place(row);
-      std::uint8_t* const to = array + row * rows.memory_row_bytes;
-      const bool data = from != nullptr;
-      const std::int64_t next = data && whole ? EndOfRun(place, row, end, rows.row_bytes) : row + 1;
-      const std::int64_t codes = data ? (next - row) * rows.row_bytes : 0;
-      if (data &&
-          !AddToCodes(from, codes, increment, 0, std::min(first_refused, 256) - 1, streaming, to)) {
-        good = false;
+      const CodeRun<const std::uint8_t> run = runs(row, end);
+      // As one piece, or row by row.
+      const std::int64_t pieces = whole ? 1 : run.rows;
+      const std::int64_t memory_bytes = run.rows * rows.memory_row_bytes / pieces;
+      const std::int64_t codes = run.first == nullptr ? 0 : run.rows * rows.row_bytes / pieces;
+      for (std::int64_t i = 0; i < pieces; ++i) {
+        std::uint8_t* const to = array + row * rows.memory_row_bytes + i * memory_bytes;
+        if (codes > 0 && !AddToCodes(run.first + i * codes, codes, increment, 0,
+                                     std::min(first_refused, 256) - 1, streaming, to)) {
+          good = false;
+        }
+        std::memset(to + codes, rows.padding, memory_bytes - codes);
       }
-      if (!data || !whole) std::memset(to + codes, rows.padding, rows.memory_row_bytes - codes);
-      row = next;
+      row += run.rows;
     }
     if (streaming) hwy::FlushStream();
   });
@@ -126,24 +135,22 @@ bool RaiseCodeRows(const CodeRows& rows, int increment, int first_refused, bool 
 }
 
 bool LowerCodeRows(const CodeRows& rows, int increment, bool streaming, const std::uint8_t* array,
-                   const std::function<std::uint8_t*(std::int64_t row)>& place) {
+                   const CodeRuns<std::uint8_t>& runs) {
   const bool whole = rows.row_bytes == rows.memory_row_bytes;
   std::atomic<bool> good = true;
-  const int threads = rows.threads == 1 || Ascend(rows, place) ? rows.threads : 1;
+  const int threads = rows.threads == 1 || Ascend(rows, runs) ? rows.threads : 1;
   ParallelFor(rows.rows, threads, [&](std::int64_t begin, std::int64_t end, int) {
     for (std::int64_t row = begin; row < end;) {
-      std::uint8_t* const to = place(row);
-      if (to == nullptr) {
-        ++row;
-        continue;
+      const CodeRun<std::uint8_t> run = runs(row, end);
+      const std::int64_t pieces = run.first == nullptr ? 0 : whole ? 1 : run.rows;
+      const std::int64_t codes = whole ? run.rows * rows.row_bytes : rows.row_bytes;
+      for (std::int64_t i = 0; i < pieces; ++i) {
+        if (!AddToCodes(array + (row + i) * rows.memory_row_bytes, codes, -increment, increment,
+                        255, streaming, run.first + i * codes)) {
+          good = false;
+        }
       }
-      const std::int64_t next = whole ? EndOfRun(place, row, end, rows.row_bytes) : row + 1;
-      const std::int64_t codes = (next - row) * rows.row_bytes;
-      if (!AddToCodes(array + row * rows.memory_row_bytes, codes, -increment, increment, 255,
-                      streaming, to)) {
-        good = false;
-      }
-      row = next;
+      row += run.rows;
     }
     if (streaming) hwy::FlushStream();
   });

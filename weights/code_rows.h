@@ -18,17 +18,26 @@ struct CodeRows {
   int threads = 1;  // 0: all of the machine's
 };
 
-// array[row] = place(row) + increment, then padding; a row whose place is nullptr is all padding.
+// Rows that follow each other at their places, row_bytes apart, or rows of padding.
+template <class Byte>
+struct CodeRun {
+  Byte* first = nullptr;  // nullptr: padding
+  std::int64_t rows = 1;
+};
+// The run that begins at `row` and ends at `end` or before.
+template <class Byte>
+using CodeRuns = std::function<CodeRun<Byte>(std::int64_t row, std::int64_t end)>;
+
+// array[row] = the row at its place + increment, then padding; a row of padding is all padding.
 // False where a code is `first_refused` or more; the array is unspecified then. `array` has rows *
 // memory_row_bytes bytes, which go past the caches if `streaming`.
 bool RaiseCodeRows(const CodeRows& rows, int increment, int first_refused, bool streaming,
-                   const std::function<const std::uint8_t*(std::int64_t row)>& place,
-                   std::uint8_t* array);
+                   const CodeRuns<const std::uint8_t>& runs, std::uint8_t* array);
 
-// place(row) = array[row] - increment. False where a code is less than `increment`; the places are
-// unspecified then. Rows may share a place: the last one stays.
+// The row at its place = array[row] - increment. False where a code is less than `increment`; the
+// places are unspecified then. Rows may share a place: the last one stays.
 bool LowerCodeRows(const CodeRows& rows, int increment, bool streaming, const std::uint8_t* array,
-                   const std::function<std::uint8_t*(std::int64_t row)>& place);
+                   const CodeRuns<std::uint8_t>& runs);
 
 // to[i] = from[i] + add modulo 256. Whether every code of `from` is in least .. most.
 bool AddToCodes(const std::uint8_t* from, std::int64_t count, int add, int least, int most,

@@ -1,7 +1,6 @@
 #include "weights/linear_source.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,17 +17,13 @@ void SetCodeColumns(const LinearSource& source, TensorPlan* plan) {
   if (plan->code_repeat > 1) plan->conversion = Conversion::kScaleCode;
 }
 
-// CodePlace(row * rows) with all divisions but one done beforehand: rows of codes are short enough
-// for them to count.
-std::function<RowPlace(std::int64_t)> CodePlaces(const LinearSource& source, std::int64_t rows) {
+// CodePlace(row * rows).
+RowPlaces CodePlaces(const LinearSource& source, std::int64_t rows) {
   const std::int64_t stride = (source.k + source.code_columns - 1) / source.code_columns;
-  const std::int64_t begin = source.k_begin / source.code_columns;
-  return [rows, stride, begin, first = source.row_begin,
-          code_rows = source.code_rows](std::int64_t row) {
-    const std::int64_t source_row = first + row * rows;
-    const std::int64_t code_row = code_rows == 1 ? source_row : source_row / code_rows;
-    return RowPlace{1, code_row * stride + begin};
-  };
+  if (rows % source.code_rows == 0 && source.row_begin % source.code_rows == 0) {
+    return RowPlaces::Spaced(source.CodePlace(0), rows / source.code_rows * stride);
+  }
+  return [source, rows](std::int64_t row) { return source.CodePlace(row * rows); };
 }
 
 }  // namespace

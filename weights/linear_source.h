@@ -46,6 +46,9 @@ struct LinearSource {
     const std::int64_t codes_a_row = (k + code_columns - 1) / code_columns;
     return {1, (row_begin + row) / code_rows * codes_a_row + k_begin / code_columns};
   }
+  RowPlaces WeightPlaces() const {
+    return RowPlaces::Spaced(WeightPlace(0), k * (weight == WeightForm::kBf16 ? 2 : 1));
+  }
   std::int64_t weight_row_bytes() const {
     return weight == WeightForm::kBf16 ? 2 * columns : columns;
   }

@@ -60,12 +60,6 @@ std::int64_t CodeBytes(const TensorPlan& plan) {
 }
 
 template <class Spans>
-bool Fits(const Spans& spans, const RowPlace& place, std::int64_t bytes) {
-  return place.source < std::ssize(spans) && place.offset >= 0 &&
-         place.offset <= std::ssize(spans[place.source]) - bytes;
-}
-
-template <class Spans>
 absl::Status CheckPlace(const Spans& spans, const RowPlace& place, std::int64_t bytes,
                         std::int64_t row) {
   if (place.IsPadding()) return absl::OkStatus();
@@ -82,18 +76,29 @@ absl::Status CheckPlace(const Spans& spans, const RowPlace& place, std::int64_t 
   return absl::OkStatus();
 }
 
-// Every place, before anything is read or written.
+// The places of rows [begin, end), before anything is read or written.
 template <class Spans>
-absl::Status CheckPlaces(const TensorPlan& plan, const Spans& spans) {
-  for (std::int64_t row = 0; row < plan.rows(); ++row) {
+absl::Status CheckPlaces(const TensorPlan& plan, const Spans& spans, std::int64_t begin,
+                         std::int64_t end) {
+  const auto check = [&](std::int64_t row) {
     const RowPlace place = plan.place(row);
     absl::Status status = CheckPlace(spans, place, SourceExtent(plan), row);
-    if (!status.ok()) return status;
-    if (plan.code_place == nullptr || place.IsPadding()) continue;
-    status = CheckPlace(spans, plan.code_place(row), CodeBytes(plan), row);
-    if (!status.ok()) return status;
+    if (!status.ok() || plan.code_place == nullptr || place.IsPadding()) return status;
+    return CheckPlace(spans, plan.code_place(row), CodeBytes(plan), row);
+  };
+  // Of rows that are evenly spaced all lie between the first and the last.
+  const bool spaced =
+      plan.place.spaced() && (plan.code_place == nullptr || plan.code_place.spaced());
+  if (spaced && begin < end && check(begin).ok() && check(end - 1).ok()) return absl::OkStatus();
+  for (std::int64_t row = begin; row < end; ++row) {
+    if (absl::Status status = check(row); !status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+template <class Spans>
+absl::Status CheckPlaces(const TensorPlan& plan, const Spans& spans) {
+  return CheckPlaces(plan, spans, 0, plan.rows());
 }
 
 // Finds what a run must refuse: the first fault by row, whichever thread meets it.
@@ -258,41 +263,48 @@ CodeRows CodeRowsOf(const TensorPlan& plan, std::int64_t rows, int threads) {
   return {rows, plan.row_bytes, plan.packer.layout().extent(1), plan.padding, threads};
 }
 
+// The rows of `plan` that follow each other from `row` on, before `end`, at places in `spans`.
+template <class Byte, class Spans>
+CodeRun<Byte> RunAt(const TensorPlan& plan, const Spans& spans, std::int64_t row,
+                    std::int64_t end) {
+  const RowPlace place = plan.place(row);
+  if (place.IsPadding()) return {};
+  if (plan.place.spaced()) {
+    return {At(spans, place), plan.place.stride() == plan.row_bytes ? end - row : 1};
+  }
+  std::int64_t rows = 1;
+  for (; row + rows < end; ++rows) {
+    const RowPlace next = plan.place(row + rows);
+    if (next.source != place.source || next.offset != place.offset + rows * plan.row_bytes) break;
+  }
+  return {At(spans, place), rows};
+}
+
 // The leads from `first` on that fill `memory`. False where anything has to be refused; what, the
 // general way finds again.
 bool RunCodeRows(const TensorPlan& plan, const Sources& sources, const RunOptions& options,
                  std::int64_t first, std::span<std::uint8_t> memory) {
   const std::int64_t memory_row_bytes = plan.packer.layout().extent(1);
   const std::int64_t first_row = first * plan.packer.lead_bytes() / memory_row_bytes;
-  std::atomic<bool> places_fit = true;
-  const auto place = [&](std::int64_t row) -> const std::uint8_t* {
-    const RowPlace place = plan.place(first_row + row);
-    if (place.IsPadding()) return nullptr;
-    if (!Fits(sources, place, plan.row_bytes)) {
-      places_fit = false;
-      return nullptr;
-    }
-    return At(sources, place);
-  };
   const CodeRows rows = CodeRowsOf(plan, std::ssize(memory) / memory_row_bytes, options.threads);
-  return RaiseCodeRows(rows, plan.code_increment, plan.first_refused_code,
-                       Streams(options.stores, std::ssize(memory)), place, memory.data()) &&
-         places_fit;
+  if (!CheckPlaces(plan, sources, first_row, first_row + rows.rows).ok()) return false;
+  return RaiseCodeRows(
+      rows, plan.code_increment, plan.first_refused_code,
+      Streams(options.stores, std::ssize(memory)),
+      [&](std::int64_t row, std::int64_t end) {
+        return RunAt<const std::uint8_t>(plan, sources, first_row + row, first_row + end);
+      },
+      memory.data());
 }
 
 bool RestoreCodeRows(const TensorPlan& plan, std::span<const std::uint8_t> memory, int threads,
                      const Sinks& sinks) {
-  for (std::int64_t row = 0; row < plan.rows(); ++row) {
-    const RowPlace place = plan.place(row);
-    if (!place.IsPadding() && !Fits(sinks, place, plan.row_bytes)) return false;
-  }
-  const auto place = [&](std::int64_t row) -> std::uint8_t* {
-    const RowPlace place = plan.place(row);
-    return place.IsPadding() ? nullptr : At(sinks, place);
-  };
+  if (!CheckPlaces(plan, sinks).ok()) return false;
   return LowerCodeRows(CodeRowsOf(plan, plan.rows(), threads), plan.code_increment,
                        Streams(PackOptions::Stores::kAuto, std::ssize(memory)), memory.data(),
-                       place);
+                       [&](std::int64_t row, std::int64_t end) {
+                         return RunAt<std::uint8_t>(plan, sinks, row, end);
+                       });
 }
 
 // What a thread takes back to rows at a time before it undoes their conversion: within its L2

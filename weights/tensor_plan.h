@@ -11,11 +11,14 @@
 //   RestorePlan(plan, memory, threads, {weight bytes, code bytes})     memory -> sources
 // Both take the source tensors in the order that the plan's maker states.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -32,6 +35,41 @@ struct RowPlace {
 
   bool IsPadding() const { return source < 0; }
   static RowPlace Padding() { return {}; }
+};
+
+// Where each row of a plan lies: any function of the row, or rows evenly spaced in one source,
+// which movers need not ask for one by one.
+class RowPlaces {
+ public:
+  RowPlaces() = default;
+  template <
+      class Place,
+      std::enable_if_t<!std::is_same_v<std::decay_t<Place>, RowPlaces> &&
+                           std::is_constructible_v<std::function<RowPlace(std::int64_t)>, Place>,
+                       int> = 0>
+  RowPlaces(Place&& place) : place_(std::forward<Place>(place)) {}  // NOLINT: as std::function is
+
+  // Row `row` lies `row * stride` bytes after `first`, which is no padding.
+  static RowPlaces Spaced(RowPlace first, std::int64_t stride) {
+    RowPlaces places;
+    places.first_ = first;
+    places.stride_ = stride;
+    return places;
+  }
+  bool spaced() const { return !first_.IsPadding(); }
+  std::int64_t stride() const { return stride_; }  // where spaced()
+
+  RowPlace operator()(std::int64_t row) const {
+    return spaced() ? RowPlace{first_.source, first_.offset + row * stride_} : place_(row);
+  }
+  friend bool operator==(const RowPlaces& places, std::nullptr_t) {
+    return !places.spaced() && places.place_ == nullptr;
+  }
+
+ private:
+  std::function<RowPlace(std::int64_t row)> place_;
+  RowPlace first_;
+  std::int64_t stride_ = 0;
 };
 
 // What happens to a row's elements. K is the row's element count.
@@ -53,7 +91,7 @@ struct TensorPlan {
   std::vector<std::int64_t>
       shape;  // of the bytes in memory; the product is packer.layout().units()
 
-  std::function<RowPlace(std::int64_t row)> place;
+  RowPlaces place;
   std::int64_t source_row_bytes = 0;  // of each row that is not padding, in its source
   std::int64_t row_bytes = 0;         // the same row after conversion; padding follows it in memory
   std::uint8_t padding = 0;
@@ -66,7 +104,7 @@ struct TensorPlan {
 
   // With a bf16 conversion: where the scale codes of a row lie, one for each 32 x code_repeat
   // elements.
-  std::function<RowPlace(std::int64_t row)> code_place;
+  RowPlaces code_place;
 
   // With kScaleCode: what is added, and the first code that is refused (256: none).
   int code_increment = 0;

@@ -33,7 +33,7 @@ absl::StatusOr<TensorPlan> PlanQFusedRows(std::int64_t heads, std::int64_t head_
       MakePlan(CatalogueLayout("flashmla/q_fused").WithParameter("chunks", *chunks),
                heads * head_dim, row_bytes);
   if (!plan.ok()) return plan;
-  plan->place = [row_bytes](std::int64_t row) { return RowPlace{0, row * row_bytes}; };
+  plan->place = RowPlaces::Spaced({0, 0}, row_bytes);
   return plan;
 }
 
@@ -44,7 +44,7 @@ absl::StatusOr<WeightPlans> PlanWqB(const LinearSource& source, std::int64_t hea
   if (!chunks.ok()) return chunks.status();
   absl::StatusOr<TensorPlan> weight = PlanQFusedRows(heads, source.rows / heads, source.columns);
   if (!weight.ok()) return weight.status();
-  weight->place = [source](std::int64_t row) { return source.WeightPlace(row); };
+  weight->place = source.WeightPlaces();
   absl::StatusOr<TensorPlan> codes = PlanRowCodes(source, weight->layout);
   if (!codes.ok()) return codes.status();
   return WeightPlans{*std::move(weight), *std::move(codes)};
@@ -65,7 +65,7 @@ absl::StatusOr<WeightPlans> PlanWoA(const LinearSource& source, std::int64_t hea
       MakePlan(CatalogueLayout("flashmla/o_fused").WithParameter("chunks", *chunks), source.rows,
                source.columns);
   if (!weight.ok()) return weight.status();
-  weight->place = [source](std::int64_t row) { return source.WeightPlace(row); };
+  weight->place = source.WeightPlaces();
 
   const Layout code_layout =
       CatalogueLayout("flashmla/o_fused_chunk").WithParameter("chunks", *chunks);

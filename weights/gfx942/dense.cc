@@ -16,7 +16,7 @@ absl::StatusOr<WeightPlans> PlanDense(const LinearSource& source, const DenseOpt
   const bool from_bf16 = source.weight == LinearSource::WeightForm::kBf16;
   weight->source_row_bytes = source.weight_row_bytes();
   weight->row_bytes = source.columns;
-  weight->place = [source](std::int64_t row) { return source.WeightPlace(row); };
+  weight->place = source.WeightPlaces();
   weight->code_place = from_bf16 ? [source](std::int64_t row) { return source.CodePlace(row); }
                                  : decltype(weight->code_place)();
   weight->code_repeat = source.code_columns / 32;

@@ -25,7 +25,7 @@ absl::StatusOr<WeightPlans> PlanLinear(const LinearSource& source, LinearKind ki
   if (!weight.ok()) return weight.status();
   weight->source_row_bytes = source.weight_row_bytes();
   weight->row_bytes = memory_bytes;
-  weight->place = [source](std::int64_t row) { return source.WeightPlace(row); };
+  weight->place = source.WeightPlaces();
   if (kind == LinearKind::kBf16 || from_bf16) {
     weight->code_repeat = source.code_columns / 32;
     weight->conversion = from_bf16 ? Conversion::kBf16ToE4m3 : Conversion::kE4m3ToBf16;
