@@ -201,7 +201,7 @@ absl::StatusOr<Rest> RestorePieces::Fill(RestorePart* part, std::int64_t first, 
   };
   if (!part->HasSigns()) return Rest(write, digest);
   // Which signs are a piece's follows from the zeros of all before it.
-  return Commit([this, part, first, count, filled, write, digest] {
+  return Commit([part, first, count, filled, write, digest] {
     absl::Status status = part->ApplySigns(first, count, filled->runs, filled->sinks);
     if (status.ok()) status = write();
     return status.ok() ? digest() : status;

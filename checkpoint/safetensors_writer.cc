@@ -129,9 +129,9 @@ absl::StatusOr<Plan> PlanFile(const std::string& path, std::vector<TensorSpec> t
              std::pair(-BitsPerElement(tensors[b].dtype), b);
     });
   }
-  std::stable_partition(plan.order.begin(), plan.order.end(), [&](size_t i) {
-    return !std::binary_search(growing.begin(), growing.end(), i);
-  });
+  for (const size_t i : growing)
+    plan.order.erase(std::find(plan.order.begin(), plan.order.end(), i));
+  plan.order.insert(plan.order.end(), growing.begin(), growing.end());
   const auto refuse = [&](const absl::Status& status) {
     return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
   };

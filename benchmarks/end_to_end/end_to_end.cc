@@ -197,6 +197,10 @@ class EndToEnd {
         return status;
       }
     }
+    if (!options_.cold) {
+      absl::Status status = TouchMemory((work_ / "memory").string(), measured.bytes);
+      if (!status.ok()) return status;
+    }
     const absl::StatusOr<ProcessCost> cost = RunProcess(command);
     if (!cost.ok()) return cost.status();
     std::fprintf(stderr, "  %-10s %8.3f s\n", name.c_str(), cost->seconds);

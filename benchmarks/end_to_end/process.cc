@@ -81,4 +81,15 @@ absl::Status ReadIntoCache(const std::string& path) {
   return file.eof() ? absl::OkStatus() : Failed(absl::StrCat("cannot read ", path));
 }
 
+absl::Status TouchMemory(const std::string& path, std::int64_t bytes) {
+  const int fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  if (fd < 0) return Failed(absl::StrCat("cannot make ", path));
+  const int error = posix_fallocate(fd, 0, bytes);
+  close(fd);
+  unlink(path.c_str());
+  errno = error;
+  return error == 0 ? absl::OkStatus()
+                    : Failed(absl::StrCat("no room for ", bytes, " bytes at ", path));
+}
+
 }  // namespace lanewise::benchmarks

@@ -29,6 +29,11 @@ absl::Status DropFromCache(const std::string& path);
 // Reads a file, so that the cache holds it.
 absl::Status ReadIntoCache(const std::string& path);
 
+// Where files lie in memory, takes `bytes` of it for a file at `path` and frees it: a virtual
+// machine may have given memory that was freed back to its host, and waits for it anew. Elsewhere
+// it reserves room on the disk and frees that.
+absl::Status TouchMemory(const std::string& path, std::int64_t bytes);
+
 }  // namespace lanewise::benchmarks
 
 #endif  // LANEWISE_BENCHMARKS_END_TO_END_PROCESS_H_

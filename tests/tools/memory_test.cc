@@ -131,6 +131,26 @@ TEST_F(MemoryTest, WhatItAsksForIsEnough) {
   EXPECT_EQ(ran.status, 0) << Text(ran);
 }
 
+// Ranks are verified one after the other; what the first one asks for is enough for all.
+TEST_F(MemoryTest, WhatVerifyAsksForIsEnoughForEveryRank) {
+  const std::string model = directory_.File("model"), out = directory_.File("out");
+  const Ran made = RunLanewise({"synthesize", "--model", "deepseek-v4.1-flash", "--layers", "1",
+                                "--experts", "4", "--size", "vocab=64", "--size", "hidden=1024",
+                                "--size", "inter=512", model});
+  ASSERT_EQ(made.status, 0) << Text(made);
+  const Ran prepared = RunLanewise({"prepare", model, out, "--target", "gfx942", "--tp", "2"});
+  ASSERT_EQ(prepared.status, 0) << Text(prepared);
+  const Ran little = RunLanewise({"verify", out, "--against", model, "--memory", "1M"});
+  EXPECT_EQ(little.status, 1) << Text(little);
+  constexpr std::string_view kWords = "give at least ";
+  const std::size_t at = little.err.find(kWords);
+  ASSERT_NE(at, std::string::npos) << Text(little);
+  const std::string enough = little.err.substr(
+      at + kWords.size(), little.err.find('M', at + kWords.size()) + 1 - at - kWords.size());
+  const Ran ran = RunLanewise({"verify", out, "--against", model, "--memory", enough});
+  EXPECT_EQ(ran.status, 0) << Text(ran);
+}
+
 // A float weight of 64 MiB.
 TEST_F(MemoryTest, QuantizesWithinIt) {
   std::string header =

@@ -117,7 +117,7 @@ class Comparison {
     }
     const int threads = ThreadCount(limits_.threads);
     const absl::StatusOr<MemoryShares> shares =
-        ShareMemory(limits_.memory, 8 * kPageBlockBytes, least, largest);
+        ShareMemory(limits_.memory, 8 * kPageBlockBytes + limits_.left_over, least, largest);
     if (!shares.ok()) return shares.status();
     MemoryBudget budget(shares->pieces + shares->passed);
     std::atomic<std::int64_t> next = 0;

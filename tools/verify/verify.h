@@ -19,6 +19,7 @@ struct VerifyLimits {
   int threads = 0;                            // 0: all of the machine's
   std::int64_t memory = kDefaultMemory;       // that the process may hold, all in all
   const std::atomic<bool>* cancel = nullptr;  // becomes true when the work is to end
+  std::int64_t left_over = 0;  // of the memory, what this work may leave behind for the next
 };
 
 struct VerifyRequest {
