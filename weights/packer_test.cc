@@ -202,9 +202,13 @@ TEST(Packer, LongAlignedRowsPastTheCaches) {
         RowSink sink = ContiguousSink(back.span(), kBytes);
         sink.valid_bytes = valid;
         ASSERT_TRUE(packer->Unpack(expected, sink, 2).ok());
-        for (std::int64_t i = 0; i < kRows * kBytes; ++i) {
-          ASSERT_EQ(back.span()[i], i % kBytes < valid ? source.span()[i] : 0x5A)
-              << "row " << i / kBytes << ", byte " << i % kBytes << " of " << valid;
+        for (std::int64_t row = 0; row < kRows; ++row) {
+          std::vector<std::uint8_t> wanted(kBytes, 0x5A);
+          std::copy_n(source.span().begin() + row * kBytes, valid, wanted.begin());
+          const auto wrong =
+              std::mismatch(wanted.begin(), wanted.end(), back.span().begin() + row * kBytes);
+          ASSERT_TRUE(wrong.first == wanted.end())
+              << "row " << row << ", byte " << wrong.first - wanted.begin() << " of " << valid;
         }
       }
       ASSERT_TRUE(memory.GuardsHold() && back.GuardsHold());

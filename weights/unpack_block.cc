@@ -8,6 +8,10 @@
 // unasked.
 #define HWY_WANT_AVX3_DL
 
+// Processors with no SSE4 run the baseline: they are older than 2008, and each instruction set takes
+// its seconds to compile.
+#define HWY_DISABLED_TARGETS HWY_SSSE3
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weights/unpack_block.cc"
 #include "hwy/cache_control.h"
