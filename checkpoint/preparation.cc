@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "checkpoint/weight_planner.h"
 
@@ -64,12 +65,12 @@ absl::Status Refused(const std::vector<Refusal>& refusals, std::string_view targ
   std::string message = absl::StrCat(refusals.size(), refusals.size() == 1 ? " weight" : " weights",
                                      " cannot be prepared for ", AbslView(target), ":");
   for (std::size_t i = 0; i < std::min(kShown, refusals.size()); ++i) {
-    absl::StrAppend(&message, "\n  ", refusals[i].reason);
+    absl::StrAppend(&message, "\n  ", Printable(refusals[i].reason));
   }
   if (refusals.size() > kShown) {
     absl::StrAppend(&message, "\n  and ", refusals.size() - kShown, " more");
   }
-  absl::StrAppend(&message, "\n--pass-through copies them as they are.");
+  absl::StrAppend(&message, "\n  --pass-through copies them as they are");
   return absl::InvalidArgumentError(message);
 }
 

@@ -156,7 +156,7 @@ absl::StatusOr<QuantizeReport> QuantizeCheckpoint(const QuantizeRequest& request
         report.left.empty()
             ? absl::StrCat("no tensor's name matches ", ListText(request.only),
                            " and none of those excepted, ", ListText(request.except))
-            : absl::StrCat("of ", report.left.size(), " tensors that match, ", report.left[0])));
+            : absl::StrCat("tensors that match: ", report.left.size(), "; ", report.left[0])));
   }
   const MetadataChange metadata = {{{std::string(kQuantizedKey), RecordOf(request.options)}}, {}};
   absl::StatusOr<RewriteReport> rewritten =

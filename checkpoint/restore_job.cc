@@ -131,13 +131,13 @@ absl::Status RestoreJob::ReadSources() {
   for (std::size_t i = 0; i < sources->size(); ++i) {
     if (sources->size() == 1 && files_.size() == 1) break;
     if (i < files_.size() && set.shards()[i].name == (*sources)[i].file) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat(in_, ": it was prepared from ", sources->size(), " files, of which ",
-                     (*sources)[i].file, " has no prepared file here"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        in_, ": ", (*sources)[i].file, ", of ", sources->size(),
+        sources->size() == 1 ? " source file" : " source files", ", has no prepared file here"));
   }
   if (sources->size() != files_.size()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        in_, " has ", files_.size(), " prepared files, but was prepared from ", sources->size()));
+    return absl::FailedPreconditionError(absl::StrCat(in_, ": prepared files here: ", files_.size(),
+                                                      ", source files: ", sources->size()));
   }
   std::map<std::string, std::string> digests;
   for (const PreparedSource& source : ranks_[0]->prepared->sources()) {

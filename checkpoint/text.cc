@@ -5,6 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace lanewise {
@@ -12,10 +13,10 @@ namespace lanewise {
 std::string Quoted(std::string_view name) {
   constexpr size_t kLongest = 200;
   if (name.size() <= kLongest) {
-    return absl::StrCat("'", absl::Utf8SafeCEscape(AbslView(name)), "'");
+    return absl::StrCat("'", Printable(absl::Utf8SafeCEscape(AbslView(name))), "'");
   }
-  return absl::StrCat("'", absl::Utf8SafeCEscape(AbslView(name.substr(0, kLongest))), "...' (",
-                      name.size(), " bytes)");
+  return absl::StrCat("'", Printable(absl::Utf8SafeCEscape(AbslView(name.substr(0, kLongest)))),
+                      "...' (", name.size(), " bytes)");
 }
 
 std::string DimensionsText(std::span<const int64_t> shape) {
@@ -27,7 +28,7 @@ std::string DimensionsText(std::span<const int64_t> shape) {
 }
 
 absl::Status OfTensor(std::string_view tensor, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(AbslView(tensor), ": ", status.message()));
+  return absl::Status(status.code(), absl::StrCat(Printable(tensor), ": ", status.message()));
 }
 
 }  // namespace lanewise

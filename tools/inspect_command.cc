@@ -1,18 +1,21 @@
 #include <cstdint>
-#include <cstdio>
+#include <iterator>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/option_values.h"
 #include "checkpoint/rank_paths.h"
 #include "nlohmann/json.hpp"
 #include "tools/command.h"
+#include "tools/console.h"
 #include "tools/inspect/inspect.h"
+#include "tools/json_report.h"
+#include "tools/options.h"
 
 namespace lanewise::tools {
 namespace {
@@ -25,26 +28,6 @@ struct Options {
   bool no_values = false;
   int threads = 0;
 };
-
-// Text out of a file, fit for a terminal: control characters would act on it.
-std::string Printable(std::string_view text) {
-  std::string printable;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    // U+0080 .. U+009F, control characters too, are C2 80 .. C2 9F.
-    const bool is_c1 =
-        byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (byte < 0x20 || byte == 0x7F) {
-      absl::StrAppend(&printable, absl::StrFormat("\\x%02X", byte));
-    } else if (is_c1) {
-      absl::StrAppend(&printable,
-                      absl::StrFormat("\\u%04X", static_cast<unsigned char>(text[++i])));
-    } else {
-      printable += text[i];
-    }
-  }
-  return printable;
-}
 
 std::string ShapeText(const std::vector<std::int64_t>& shape) {
   std::string text;
@@ -74,54 +57,48 @@ std::string CountsText(DType elements, const ElementCounts& counts) {
 void PrintTensor(const InspectedTensor& tensor) {
   const std::string stored(DTypeName(tensor.stored.dtype));
   const std::string elements(DTypeName(tensor.elements));
-  std::printf("  %-16s %-20s %12s  %s\n",
-              (elements == stored ? stored : absl::StrCat(stored, " = ", elements)).c_str(),
-              ShapeText(tensor.stored.shape).c_str(), SizeText(tensor.bytes).c_str(),
-              Printable(tensor.stored.name).c_str());
+  PrintLine(absl::StrFormat(
+      "  %-16s %-20s %12s  %s", elements == stored ? stored : absl::StrCat(stored, " = ", elements),
+      ShapeText(tensor.stored.shape), SizeText(tensor.bytes), tensor.stored.name));
   if (tensor.prepared && tensor.prepared->layout != layout_tag::kPlain) {
     std::string params;
     for (const auto& [name, value] : tensor.prepared->params) {
       const auto* number = std::get_if<std::int64_t>(&value);
-      absl::StrAppend(
-          &params, ", ", Printable(name), " ",
-          number != nullptr ? absl::StrCat(*number) : Printable(std::get<std::string>(value)));
+      absl::StrAppend(&params, ", ", name, " ",
+                      number != nullptr ? absl::StrCat(*number) : std::get<std::string>(value));
     }
-    std::printf("    %s of logical %s%s\n", Printable(tensor.prepared->layout).c_str(),
-                ShapeText(tensor.prepared->shape).c_str(), params.c_str());
+    PrintLine(absl::StrCat("    ", tensor.prepared->layout, " of logical ",
+                           ShapeText(tensor.prepared->shape), params));
   }
   if (!tensor.counts) return;
   if (const std::string text = CountsText(tensor.elements, *tensor.counts); !text.empty()) {
-    std::printf("    %s\n", text.c_str());
+    PrintLine("    " + text);
   }
 }
 
 void Print(const Inspection& inspection) {
-  for (const std::string& note : inspection.notes) {
-    std::printf("note: %s\n", Printable(note).c_str());
-  }
+  for (const std::string& note : inspection.notes) PrintLine("note: " + note);
   if (!inspection.target.empty()) {
-    std::printf("prepared for %s by recipe %s", Printable(inspection.target).c_str(),
-                Printable(inspection.recipe).c_str());
+    PrintLine(absl::StrCat("prepared for ", inspection.target, " by recipe ", inspection.recipe));
     for (const PreparedSource& source : inspection.sources) {
-      std::printf("\n  from %s, %s, xxh3 %s", Printable(source.file).c_str(),
-                  SizeText(source.size).c_str(), source.xxh3.c_str());
+      PrintLine(absl::StrCat("  from ", source.file, ", ", SizeText(source.size), ", xxh3 ",
+                             source.xxh3));
     }
-    std::printf("\n");
   } else if (!inspection.recipe.empty()) {
-    std::printf("recipe %s\n", inspection.recipe.c_str());
+    PrintLine("recipe " + inspection.recipe);
   }
   std::int64_t bytes = 0;
   std::string file;
   for (const InspectedTensor& tensor : inspection.tensors) {
     if (tensor.file != file) {
       file = tensor.file;
-      std::printf("%s\n", Printable(file).c_str());
+      PrintLine(file);
     }
     PrintTensor(tensor);
     bytes += tensor.bytes;
   }
-  std::printf("%lld tensors, %s\n", static_cast<long long>(inspection.tensors.size()),
-              SizeText(bytes).c_str());
+  PrintLine(
+      absl::StrCat(CountText(std::ssize(inspection.tensors), "tensor"), ", ", SizeText(bytes)));
 }
 
 Json CountsJson(const InspectedTensor& tensor) {
@@ -172,23 +149,26 @@ Json InspectionJson(const Inspection& inspection) {
   return all;
 }
 
-absl::Status RunInspect(const Options& options) {
+absl::Status RunInspect(const Options& options, JsonReport* json) {
   const std::vector<std::string> paths = RankPaths(UserPath(options.path));
   Json ranks = Json::array();
   for (const std::string& path : paths) {
     const absl::StatusOr<Inspection> inspection =
         Inspect(path, !options.no_values, options.threads);
     if (!inspection.ok()) return inspection.status();
-    if (options.json) {
+    if (json->wanted()) {
       ranks.push_back(InspectionJson(*inspection));
     } else {
-      if (paths.size() > 1) std::printf("%s\n", path.c_str());
+      if (paths.size() > 1) PrintLine(path);
       Print(*inspection);
     }
   }
-  if (!options.json) return absl::OkStatus();
-  const Json all = paths.size() > 1 ? Json{{"ranks", std::move(ranks)}} : std::move(ranks[0]);
-  std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  if (!json->wanted()) return absl::OkStatus();
+  if (paths.size() > 1) {
+    (*json)["ranks"] = std::move(ranks);
+  } else {
+    for (auto& [field, value] : ranks[0].items()) (*json)[field.c_str()] = std::move(value);
+  }
   return absl::OkStatus();
 }
 
@@ -200,13 +180,16 @@ Action AddInspect(CLI::App& app) {
          "FILE", options->path,
          "A safetensors file, an index or a directory, of a source or a prepared checkpoint; a "
          "directory of rank-0, rank-1, ... shows each")
-      ->required();
-  app.add_flag("--json", options->json, "Print JSON, for other programs");
+      ->required()
+      ->check(NotEmpty());
   app.add_flag("--no-values", options->no_values,
                "Read the headers alone: do not count NaN, -0 and scale codes");
-  app.add_option("--threads", options->threads, "Threads; 0, the default, takes all processors")
-      ->check(CLI::NonNegativeNumber);
-  return [options] { return RunInspect(*options); };
+  AddThreads(app, &options->threads);
+  AddJson(app, &options->json);
+  return [options] {
+    JsonReport json("inspect", options->json);
+    return json.End(RunInspect(*options, &json));
+  };
 }
 
 }  // namespace lanewise::tools

@@ -19,9 +19,10 @@ absl::Status JsonReport::End(const absl::Status& status) {
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin_;
   fields_["seconds"] = seconds.count();
-  // Names come from files, and files may hold anything.
+  // Names come from files, and files may hold anything: what is not UTF-8 becomes U+FFFD, and what
+  // is not ASCII JSON's own \u, so that nothing acts on a terminal.
   const std::string text =
-      fields_.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+      fields_.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
   std::printf("%s\n", text.c_str());
   return status;
 }
@@ -36,7 +37,7 @@ nlohmann::ordered_json FilesJson(std::span<const FileReport> files) {
 }
 
 void AddJson(CLI::App& app, bool* json) {
-  app.add_flag("--json", *json, "Print a report as JSON, for other programs");
+  app.add_flag("--json", *json, "Print one JSON object in place of the text, also where it fails");
 }
 
 }  // namespace lanewise::tools

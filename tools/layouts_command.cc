@@ -1,19 +1,26 @@
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/option_values.h"
 #include "base/text.h"
 #include "layouts/bind.h"
 #include "layouts/catalogue.h"
 #include "layouts/order.h"
 #include "tools/command.h"
+#include "tools/console.h"
+#include "tools/options.h"
 
 namespace lanewise::tools {
 namespace {
@@ -22,7 +29,7 @@ struct Options {
   std::string name;
   std::vector<std::int64_t> shape;
   std::string at;
-  std::int64_t byte = -1;
+  std::optional<std::int64_t> byte;
   std::vector<std::string> parameters;
 };
 
@@ -31,90 +38,191 @@ absl::StatusOr<std::int64_t> ParseNumber(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", AbslView(text), "\" is not a whole number"));
+        absl::StrCat("'", AbslView(text), "': expected a whole number"));
   }
   return value;
 }
 
-// "name=value".
-absl::StatusOr<std::pair<std::string, std::int64_t>> ParseAssignment(std::string_view text) {
+// "NAME=VALUE", of the option that a mistake names.
+absl::StatusOr<std::pair<std::string, std::int64_t>> ParseAssignment(const char* option,
+                                                                     std::string_view text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos) {
+  if (equals == std::string_view::npos || equals == 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", AbslView(text), "\": expected NAME=VALUE"));
+        absl::StrCat(option, " '", AbslView(text), "': expected NAME=VALUE"));
   }
   const absl::StatusOr<std::int64_t> value = ParseNumber(text.substr(equals + 1));
-  if (!value.ok()) return value.status();
+  if (!value.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(option, " '", AbslView(text), "', ", value.status().message()));
+  }
   return std::pair(std::string(text.substr(0, equals)), *value);
 }
 
 // A packed pair of elements has a coordinate of its own: k and k + 1 share a byte.
 bool IsPacked(const Layout& layout) { return layout.unit == "packed e2m1 pair"; }
 
+std::string AxisName(const Layout& layout, int axis) {
+  return std::string(layout.main.axis_name[axis].view());
+}
+
+// "row, k".
+std::string AxesText(const Layout& layout) {
+  std::string text;
+  for (int axis = 0; axis < layout.main.axes; ++axis) {
+    absl::StrAppend(&text, axis == 0 ? "" : ", ", AxisName(layout, axis));
+  }
+  return text;
+}
+
 void PrintList() {
   for (const Layout& layout : kCatalogue) {
-    std::printf("%-28s %-20s %s\n", std::string(layout.tag).c_str(),
-                std::string(layout.unit).c_str(), PatternText(layout.main).c_str());
+    PrintLine(absl::StrFormat("%-28s %-20s %s", AbslView(layout.tag), AbslView(layout.unit),
+                              PatternText(layout.main)));
   }
 }
 
 void PrintAbout(const Layout& layout) {
-  std::printf("%s\n  unit       %s\n  pattern    %s\n", std::string(layout.tag).c_str(),
-              std::string(layout.unit).c_str(), PatternText(layout.main).c_str());
-  if (layout.HasRemainder()) {
-    std::printf("  remainder  %s\n", PatternText(layout.remainder).c_str());
-  }
-  std::printf("  for        %s\n  source     %s\n", std::string(layout.purpose).c_str(),
-              std::string(layout.source).c_str());
+  PrintLine(layout.tag);
+  PrintLine(absl::StrCat("  unit       ", AbslView(layout.unit)));
+  PrintLine("  pattern    " + PatternText(layout.main));
+  if (layout.HasRemainder()) PrintLine("  remainder  " + PatternText(layout.remainder));
+  PrintLine(absl::StrCat("  for        ", AbslView(layout.purpose)));
+  PrintLine(absl::StrCat("  source     ", AbslView(layout.source)));
 }
 
-absl::StatusOr<std::vector<std::int64_t>> ParseCoordinate(const Layout& layout,
-                                                          const std::string& at, int* nibble) {
-  std::vector<std::int64_t> coordinate(layout.main.axes, -1);
+// A coordinate of the layout, and of a packed pair which element of the two: 0, 1, or -1 for both.
+struct Place {
+  std::vector<std::int64_t> coordinate;
+  int nibble = -1;
+};
+
+// One "NAME=VALUE" of --at into the place.
+absl::Status TakeAxis(const BoundLayout& bound, const Layout& layout, std::string_view text,
+                      Place* place) {
+  const auto assignment = ParseAssignment("--at", text);
+  if (!assignment.ok()) return assignment.status();
+  const auto& [name, value] = *assignment;
+  // Two elements share a byte: k is twice as long.
+  const bool by_element = name == "k" && IsPacked(layout) && layout.main.AxisNamed("k") < 0;
+  const int axis = layout.main.AxisNamed(by_element ? "byte" : name);
+  if (axis < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--at names '", name, "'; the axes of ", AbslView(layout.tag), " are ", AxesText(layout)));
+  }
+  if (place->coordinate[axis] >= 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--at gives ", AxisName(layout, axis), " twice",
+                     IsPacked(layout) && AxisName(layout, axis) == "byte"
+                         ? ": k and byte are one axis, two k to a byte; give one of them"
+                         : ""));
+  }
+  const std::int64_t least_outside = bound.extent(axis) * (by_element ? 2 : 1);
+  if (value < 0 || value >= least_outside) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "--at ", AbslView(text), " is outside of the array: ",
+        least_outside == 0 ? "it has none" : absl::StrCat("expected 0 to ", least_outside - 1)));
+  }
+  place->coordinate[axis] = by_element ? value / 2 : value;
+  if (by_element) place->nibble = static_cast<int>(value % 2);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Place> ParsePlace(const BoundLayout& bound, const Layout& layout,
+                                 const std::string& at) {
+  Place place;
+  place.coordinate.assign(layout.main.axes, -1);
   for (const auto piece : absl::StrSplit(at, ',')) {
-    const auto assignment = ParseAssignment(StdView(piece));
-    if (!assignment.ok()) return assignment.status();
-    auto [name, value] = *assignment;
-    int axis = layout.main.AxisNamed(name);
-    if (axis < 0 && name == "k" && IsPacked(layout)) {
-      axis = layout.main.AxisNamed("byte");
-      *nibble = static_cast<int>(value % 2);
-      value /= 2;
+    if (absl::Status status = TakeAxis(bound, layout, StdView(piece), &place); !status.ok()) {
+      return status;
     }
-    if (axis < 0) {
-      std::string known;
-      for (int i = 0; i < layout.main.axes; ++i) {
-        absl::StrAppend(&known, i == 0 ? "" : ", ", AbslView(layout.main.axis_name[i].view()));
-      }
-      return absl::InvalidArgumentError(absl::StrCat("--at names ", name,
-                                                     "; the layout's axes are ", known,
-                                                     IsPacked(layout) ? ", or k" : ""));
-    }
-    if (coordinate[axis] >= 0) {
-      return absl::InvalidArgumentError(absl::StrCat("--at gives ", name, " twice"));
-    }
-    coordinate[axis] = value;
   }
   for (int axis = 0; axis < layout.main.axes; ++axis) {
-    if (coordinate[axis] < 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--at gives no ", AbslView(layout.main.axis_name[axis].view()), " of 0 or more"));
-    }
+    if (place.coordinate[axis] >= 0) continue;
+    const std::string name = AxisName(layout, axis);
+    return absl::InvalidArgumentError(
+        absl::StrCat("--at gives no ", name, IsPacked(layout) && name == "byte" ? " and no k" : "",
+                     "; expected a value for each of ", AxesText(layout)));
   }
-  return coordinate;
+  return place;
 }
 
-void PrintPlace(const BoundLayout& bound, const Layout& layout,
-                const std::vector<std::int64_t>& coordinate, int nibble) {
-  std::string at;
+std::string PlaceText(const BoundLayout& bound, const Layout& layout, const Place& place) {
+  std::string text = "  ";
   for (int axis = 0; axis < bound.axes(); ++axis) {
-    absl::StrAppend(&at, axis == 0 ? "" : ", ", AbslView(layout.main.axis_name[axis].view()), " = ",
-                    coordinate[axis]);
+    absl::StrAppend(&text, axis == 0 ? "" : ", ", AxisName(layout, axis), " = ",
+                    place.coordinate[axis]);
   }
-  std::printf("  %s  ->  offset %lld", at.c_str(),
-              static_cast<long long>(bound.Offset(coordinate.data())));
-  if (nibble >= 0) std::printf(", %s nibble", nibble == 0 ? "low" : "high");
-  std::printf("   (%s)\n", FactorText(bound, coordinate).c_str());
+  absl::StrAppend(&text, "  ->  offset ", bound.Offset(place.coordinate.data()));
+  if (place.nibble >= 0) absl::StrAppend(&text, place.nibble == 0 ? ", low" : ", high", " nibble");
+  return absl::StrCat(text, "   (", FactorText(bound, place.coordinate), ")");
+}
+
+// The layout of this name, with its parameters.
+absl::StatusOr<Layout> ChosenLayout(const Options& options) {
+  const Layout* found = FindLayout(options.name);
+  if (found == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat("there is no layout '", options.name, "'; lanewise layouts lists them"));
+  }
+  Layout layout = *found;
+  for (const std::string& text : options.parameters) {
+    const auto parameter = ParseAssignment("--param", text);
+    if (!parameter.ok()) return parameter.status();
+    const auto& [name, size] = *parameter;
+    if (size < 1) {
+      return absl::InvalidArgumentError(absl::StrCat("--param '", text, "': expected 1 or more"));
+    }
+    const auto is_of = [&, &name = name](const Layout& one) {
+      return PatternText(one.main) != PatternText(one.WithParameter(name, 1).main);
+    };
+    if (!is_of(*found)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--param '", text, "': ", AbslView(found->tag), " has no parameter ", name));
+    }
+    if (!is_of(layout)) {
+      return absl::InvalidArgumentError(absl::StrCat("--param gives ", name, " twice"));
+    }
+    layout = layout.WithParameter(name, size);
+  }
+  return layout;
+}
+
+// The layout bound to --shape, and what it says of --at and --byte.
+absl::StatusOr<std::vector<std::string>> PlaceLines(const Options& options, const Layout& layout) {
+  if (std::ssize(options.shape) != layout.main.axes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--shape ", absl::StrJoin(options.shape, ","), ": ", AbslView(layout.tag),
+                     " expects an extent for each of ", AxesText(layout)));
+  }
+  const absl::StatusOr<BoundLayout> bound = Bind(layout, options.shape);
+  if (!bound.ok()) {
+    std::string message =
+        absl::StrCat("--shape ", absl::StrJoin(options.shape, ","), ": ", bound.status().message());
+    for (int i = 0; i < layout.main.factors; ++i) {
+      if (layout.main.factor[i].parameter.empty()) continue;
+      absl::StrAppend(&message, "; --param ", AbslView(layout.main.factor[i].parameter.view()),
+                      "=N gives it one");
+    }
+    return absl::InvalidArgumentError(message);
+  }
+  std::vector<std::string> lines = {absl::StrCat("  units      ", bound->units(),
+                                                 ", contiguous runs of ", ContiguousRun(*bound))};
+  if (!options.at.empty()) {
+    const absl::StatusOr<Place> place = ParsePlace(*bound, layout, options.at);
+    if (!place.ok()) return place.status();
+    lines.push_back(PlaceText(*bound, layout, *place));
+  }
+  if (options.byte) {
+    if (const auto index = LogicalIndexAt(*bound, *options.byte); !index.ok()) {
+      return absl::OutOfRangeError(absl::StrCat("--byte: ", index.status().message()));
+    }
+    Place place;
+    place.coordinate.resize(bound->axes());
+    bound->Coordinate(*options.byte, place.coordinate.data());
+    lines.push_back(PlaceText(*bound, layout, place));
+  }
+  return lines;
 }
 
 absl::Status ShowLayouts(const Options& options) {
@@ -122,48 +230,16 @@ absl::Status ShowLayouts(const Options& options) {
     PrintList();
     return absl::OkStatus();
   }
-  const Layout* found = FindLayout(options.name);
-  if (found == nullptr) {
-    return absl::NotFoundError(
-        absl::StrCat("there is no layout ", options.name, "; lanewise layouts lists them"));
+  const absl::StatusOr<Layout> layout = ChosenLayout(options);
+  if (!layout.ok()) return layout.status();
+  std::vector<std::string> lines;
+  if (!options.shape.empty()) {
+    absl::StatusOr<std::vector<std::string>> placed = PlaceLines(options, *layout);
+    if (!placed.ok()) return placed.status();
+    lines = *std::move(placed);
   }
-  Layout layout = *found;
-  for (const std::string& text : options.parameters) {
-    const auto parameter = ParseAssignment(text);
-    if (!parameter.ok()) return parameter.status();
-    if (parameter->second < 1) {
-      return absl::InvalidArgumentError(absl::StrCat("--param ", text, ": expected at least 1"));
-    }
-    const Layout with = layout.WithParameter(parameter->first, parameter->second);
-    if (PatternText(with.main) == PatternText(layout.main)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--param ", text, ": the layout has no parameter ", parameter->first));
-    }
-    layout = with;
-  }
-  PrintAbout(layout);
-  if (options.shape.empty()) {
-    if (options.at.empty() && options.byte < 0) return absl::OkStatus();
-    return absl::InvalidArgumentError("--at and --byte need --shape");
-  }
-  const absl::StatusOr<BoundLayout> bound = Bind(layout, options.shape);
-  if (!bound.ok()) return bound.status();
-  std::printf("  units      %lld, contiguous runs of %lld\n",
-              static_cast<long long>(bound->units()),
-              static_cast<long long>(ContiguousRun(*bound)));
-  if (!options.at.empty()) {
-    int nibble = -1;
-    const auto coordinate = ParseCoordinate(layout, options.at, &nibble);
-    if (!coordinate.ok()) return coordinate.status();
-    if (const auto offset = OffsetOf(*bound, *coordinate); !offset.ok()) return offset.status();
-    PrintPlace(*bound, layout, *coordinate, nibble);
-  }
-  if (options.byte >= 0) {
-    if (const auto index = LogicalIndexAt(*bound, options.byte); !index.ok()) return index.status();
-    std::vector<std::int64_t> coordinate(bound->axes());
-    bound->Coordinate(options.byte, coordinate.data());
-    PrintPlace(*bound, layout, coordinate, -1);
-  }
+  PrintAbout(*layout);
+  for (const std::string& line : lines) PrintLine(line);
   return absl::OkStatus();
 }
 
@@ -171,17 +247,37 @@ absl::Status ShowLayouts(const Options& options) {
 
 Action AddLayouts(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("NAME", options->name,
-                 "One layout, such as gfx942/dense; without it, all are listed");
-  app.add_option("--shape", options->shape, "The extents of the logical array: 64,256")
-      ->delimiter(',');
-  app.add_option(
-      "--at", options->at,
-      "Where a coordinate goes: row=3,k=77 (k counts elements also where two share a byte)");
-  app.add_option("--byte", options->byte, "What lies at an offset (in the layout's units)")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--param", options->parameters,
-                 "The size of a pattern's parameter: blocks=8, chunks=32");
+  CLI::Option* const name =
+      app.add_option("NAME", options->name,
+                     "One layout, such as gfx942/dense; without it, all are listed")
+          ->check(NotEmpty());
+  CLI::Option* const shape =
+      app.add_option("--shape", options->shape,
+                     "The extents of the logical array in the layout's units, outermost axis "
+                     "first: 64,256")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->type_name("N,N,...")
+          ->needs(name)
+          ->check(WholeNumber(0));
+  app.add_option("--at", options->at,
+                 "Where a coordinate goes, one value for each axis: row=3,k=77 (k counts elements "
+                 "also where two share a byte)")
+      ->type_name("AXIS=I,...")
+      ->check(NotEmpty())
+      ->needs(name)
+      ->needs(shape);
+  app.add_option("--byte", options->byte,
+                 "What lies at an offset in memory, counted in the layout's units")
+      ->type_name("OFFSET")
+      ->needs(name)
+      ->needs(shape)
+      ->check(WholeNumber(0));
+  AddRepeated(app, "--param", &options->parameters,
+              "The size of a parameter of the pattern: blocks=8, chunks=32; may be given several "
+              "times")
+      ->type_name("NAME=N")
+      ->needs(name);
   return [options] { return ShowLayouts(*options); };
 }
 

@@ -1,5 +1,5 @@
 #include <cstdint>
-#include <cstdio>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,11 +7,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/option_values.h"
 #include "base/text.h"
 #include "checkpoint/prepare.h"
 #include "checkpoint/recipe_set.h"
 #include "tools/command.h"
+#include "tools/console.h"
 #include "tools/json_report.h"
+#include "tools/options.h"
 
 namespace lanewise::tools {
 namespace {
@@ -46,37 +49,34 @@ void PrintOutputs(const PreparedRank& rank) {
     for (const std::int64_t extent : output.tensor.what.shape) {
       absl::StrAppend(&shape, shape.empty() ? "" : ", ", extent);
     }
-    std::printf("  %-28s %-14s %-18s %s\n", output.tensor.what.layout.c_str(),
-                std::string(DTypeName(output.tensor.what.dtype)).c_str(),
-                absl::StrCat("[", shape, "]").c_str(), output.tensor.stored.name.c_str());
+    PrintLine(absl::StrFormat("  %-28s %-14s %-18s %s", output.tensor.what.layout,
+                              AbslView(DTypeName(output.tensor.what.dtype)),
+                              absl::StrCat("[", shape, "]"), output.tensor.stored.name));
   }
 }
 
 void Print(const PrepareReport& report, const Options& options) {
-  std::printf("%s\n", report.why.c_str());
+  PrintLine(report.why);
   for (const PreparedRank& rank : report.ranks) {
     if (options.dry_run) {
       PrintOutputs(rank);
-      std::printf(
-          "planned by shapes; NaN bytes, scale codes and bf16 values are looked at when written\n");
+      PrintLine(
+          "planned by shapes; NaN bytes, scale codes and bf16 values are looked at when written");
     }
     const Preparation& done = rank.preparation;
-    std::printf("%s%s: %d source tensors = %d prepared + %d copied",
-                options.dry_run ? "would write " : "", rank.out.c_str(),
-                static_cast<int>(report.source_tensors), static_cast<int>(done.prepared),
-                static_cast<int>(done.copied));
-    if (done.passed > 0) {
-      std::printf(" + %d passed through unprepared", static_cast<int>(done.passed));
-    }
-    std::printf("; %d tensors out", static_cast<int>(done.outputs.size()));
+    std::string line = absl::StrCat(options.dry_run ? "would write " : "", rank.out, ": ",
+                                    CountText(report.source_tensors, "source tensor"), " = ",
+                                    done.prepared, " prepared + ", done.copied, " copied");
+    if (done.passed > 0) absl::StrAppend(&line, " + ", done.passed, " passed through unprepared");
+    absl::StrAppend(&line, "; ", CountText(std::ssize(done.outputs), "tensor"), " out");
     if (!options.dry_run) {
-      std::printf(", %s%s", SizeText(rank.bytes).c_str(), FatesText(rank.files).c_str());
+      absl::StrAppend(&line, ", ", SizeText(rank.bytes), FatesText(rank.files));
       if (rank.negative_zeros > 0) {
-        std::printf("; %lld elements -0 became +0%s", static_cast<long long>(rank.negative_zeros),
-                    options.lossless ? ", their signs are stored" : "");
+        absl::StrAppend(&line, "; ", CountText(rank.negative_zeros, "element"), " -0 became +0",
+                        options.lossless ? ", the signs are stored" : "");
       }
     }
-    std::printf("\n");
+    PrintLine(line);
   }
 }
 
@@ -133,9 +133,7 @@ absl::Status Prepare(const Options& options, JsonReport* json) {
   }
   const absl::StatusOr<PrepareReport> report = PrepareCheckpoint(request, ProgressBar("prepare"));
   if (!report.ok()) return report.status();
-  for (const std::string& note : report->notes) {
-    std::fprintf(stderr, "lanewise prepare: note: %s\n", Printable(note).c_str());
-  }
+  for (const std::string& note : report->notes) PrintNote("lanewise prepare", note);
   if (json->wanted()) {
     Fill(*report, options, json);
   } else {
@@ -156,18 +154,21 @@ Action AddPrepare(CLI::App& app) {
       ->required()
       ->check(NotEmpty());
   app.add_option("--target", options->target, "gfx942, gfx950 or flashmla")
+      ->type_name("TARGET")
       ->required()
-      ->check(CLI::IsMember({"gfx942", "gfx950", "flashmla"}));
+      ->check(OneOf({"gfx942", "gfx950", "flashmla"}));
   app.add_option(
       "--recipe", options->recipe,
       "A built-in recipe or a JSON file (docs/recipes.md); by default chosen by looking at the "
       "tensors' names, and said aloud");
   app.add_option("--tp", options->ranks,
-                 "Tensor-parallel ranks: each is prepared into OUT/rank-R, because prepared bytes "
-                 "cannot be "
-                 "sliced later")
-      ->check(CLI::Range(1, 4096));
-  app.add_option("--rank", options->rank, "Of --tp ranks, only this one (from 0)");
+                 "Tensor-parallel ranks, 1 to 4096: each is prepared into OUT/rank-R, because "
+                 "prepared bytes cannot be sliced later. Default 1: no ranks, OUT itself")
+      ->type_name("N")
+      ->check(WholeNumber(1, 4096));
+  app.add_option("--rank", options->rank, "Of --tp ranks only this one, from 0 to N - 1")
+      ->type_name("R")
+      ->check(WholeNumber(0, 4095));
   app.add_flag("--dry-run", options->dry_run, "Show what would be written, and write nothing");
   app.add_flag(
       "--lossless", options->lossless,
@@ -188,9 +189,10 @@ Action AddPrepare(CLI::App& app) {
           "--batch-invariant",
           absl::StrCat("chooses among gfx950's layouts, and the target is ", options->target));
     }
-    if (options->rank && (*options->rank < 0 || *options->rank >= options->ranks)) {
-      throw CLI::ValidationError("--rank", absl::StrCat(*options->rank, " of ", options->ranks,
-                                                        " ranks: expected 0 to --tp - 1"));
+    if (options->rank && *options->rank >= options->ranks) {
+      throw CLI::ValidationError(
+          "--rank", absl::StrCat("'", *options->rank, "': expected from 0 to ", options->ranks - 1,
+                                 ", of --tp ", options->ranks));
     }
   });
   return [options] {

@@ -1,15 +1,21 @@
 #include <algorithm>
-#include <cstdio>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/option_values.h"
 #include "base/text.h"
 #include "checkpoint/quantize.h"
+#include "formats/formats.h"
 #include "tools/command.h"
+#include "tools/console.h"
 #include "tools/json_report.h"
+#include "tools/options.h"
 #include "weights/quantize.h"
 
 namespace lanewise::tools {
@@ -43,13 +49,31 @@ struct QuantizeFlags {
   std::vector<std::string> only, except;
 };
 
+struct Format {
+  std::string_view name;
+  MxFormat format;
+  float least, largest;  // positive magnitudes
+};
+template <typename T>
+constexpr Format FormatOf(std::string_view name, MxFormat format) {
+  return {name, format, T::FromBits(1).ToFloat(), T::Largest().ToFloat()};
+}
+constexpr Format kFormats[] = {FormatOf<E4m3Fn>("mxfp8", MxFormat::kE4m3Fn),
+                               FormatOf<E4m3Fnuz>("mxfp8-fnuz", MxFormat::kE4m3Fnuz),
+                               FormatOf<E2m1>("mxfp4", MxFormat::kE2m1)};
+
+const Format& FormatNamed(std::string_view name) {
+  for (const Format& format : kFormats) {
+    if (format.name == name) return format;
+  }
+  return kFormats[0];  // no other name is parsed
+}
+
 QuantizeRequest RequestOf(const QuantizeFlags& flags) {
   QuantizeRequest request;
   request.in = UserPath(flags.rewrite.in);
   request.out = UserPath(flags.rewrite.out);
-  request.options = DefaultMxOptions(flags.format == "mxfp4"        ? MxFormat::kE2m1
-                                     : flags.format == "mxfp8-fnuz" ? MxFormat::kE4m3Fnuz
-                                                                    : MxFormat::kE4m3Fn);
+  request.options = DefaultMxOptions(FormatNamed(flags.format).format);
   for (const MxRule rule : kMxRules) {
     if (MxRuleName(rule) == flags.rule) request.options.rule = rule;
   }
@@ -96,37 +120,48 @@ void Fill(const QuantizeReport& report, const QuantizeRequest& request, JsonRepo
   (*json)["files"] = FilesJson(report.files);
 }
 
+// A quantized tensor whose every value became zero is no weight any more.
+void NoteWhatIsLost(const QuantizeReport& report) {
+  const auto lost = std::count_if(
+      report.tensors.begin(), report.tensors.end(),
+      [](const QuantizeError& tensor) { return tensor.zeroed > 0 && tensor.relative_rms == 1; });
+  if (lost == 0) return;
+  PrintNote(
+      "quantize",
+      absl::StrCat("of ", CountText(std::ssize(report.tensors), "quantized tensor"), " ", lost,
+                   " lost every value: all became 0 (--max, --amax-floor and --rule "
+                   "say to what blocks are scaled)"));
+}
+
 absl::Status RunQuantize(const QuantizeFlags& flags, JsonReport* json) {
   const QuantizeRequest request = RequestOf(flags);
   const absl::StatusOr<QuantizeReport> report =
       QuantizeCheckpoint(request, ProgressBar("quantize"));
   if (!report.ok()) return report.status();
+  NoteWhatIsLost(*report);
   if (json->wanted()) {
     Fill(*report, request, json);
     return absl::OkStatus();
   }
-  std::printf("%-48s %12s %12s %12s %10s %10s\n", "tensor", "elements", "largest", "rel. rms",
-              "zeroed", "NaN blocks");
+  PrintLine(absl::StrFormat("%-48s %12s %12s %12s %10s %10s", "tensor", "elements", "largest",
+                            "rel. rms", "zeroed", "NaN blocks"));
   for (const QuantizeError& tensor : report->tensors) {
-    std::printf("%-48s %12lld %12.4g %12.4g %10lld %10lld\n", Printable(tensor.name).c_str(),
-                static_cast<long long>(tensor.elements), tensor.largest, tensor.relative_rms,
-                static_cast<long long>(tensor.zeroed), static_cast<long long>(tensor.nan_blocks));
+    PrintLine(absl::StrFormat("%-48s %12d %12.4g %12.4g %10d %10d", tensor.name, tensor.elements,
+                              tensor.largest, tensor.relative_rms, tensor.zeroed,
+                              tensor.nan_blocks));
   }
-  for (const std::string& left : report->left) {
-    std::printf("left as it is: %s\n", Printable(left).c_str());
-  }
-  std::printf("%s: %zu tensors quantized, relative rms error %.4g, %lld copied; %s from %s%s\n",
-              request.out.c_str(), report->tensors.size(), report->relative_rms,
-              static_cast<long long>(report->copied), SizeText(report->bytes).c_str(),
-              SizeText(report->source_bytes).c_str(), FatesText(report->files).c_str());
+  for (const std::string& left : report->left) PrintLine("left as it is: " + left);
+  PrintLine(absl::StrFormat("%s: %s quantized, relative rms error %.4g, %d copied; %s from %s%s",
+                            request.out, CountText(std::ssize(report->tensors), "tensor"),
+                            report->relative_rms, report->copied, SizeText(report->bytes),
+                            SizeText(report->source_bytes), FatesText(report->files)));
   if (const std::string recipe = RecipeFor(*report, request.options); !recipe.empty()) {
-    std::printf("prepare reads it with --recipe %s\n", recipe.c_str());
+    PrintLine("prepare reads it with --recipe " + recipe);
   }
   if (report->strange_names > 0) {
-    std::printf(
-        "%lld of the names do not end in .weight: prepare copies those tensors, unless a recipe of "
-        "your own names them (--recipe FILE)\n",
-        static_cast<long long>(report->strange_names));
+    PrintLine(absl::StrCat("names that do not end in .weight: ", report->strange_names,
+                           "; prepare copies those tensors, unless a recipe of your own names them "
+                           "(--recipe FILE)"));
   }
   return absl::OkStatus();
 }
@@ -155,12 +190,11 @@ absl::Status RunDequantize(const DequantizeFlags& flags, JsonReport* json) {
     return absl::OkStatus();
   }
   for (const std::string& left : report->left) {
-    std::printf("left as it is, no codes beside it: %s\n", Printable(left).c_str());
+    PrintLine("left as it is, no codes beside it: " + left);
   }
-  std::printf("%s: %lld tensors dequantized, %lld copied; %s from %s%s\n", request.out.c_str(),
-              static_cast<long long>(report->dequantized), static_cast<long long>(report->copied),
-              SizeText(report->bytes).c_str(), SizeText(report->source_bytes).c_str(),
-              FatesText(report->files).c_str());
+  PrintLine(absl::StrCat(request.out, ": ", CountText(report->dequantized, "tensor"),
+                         " dequantized, ", report->copied, " copied; ", SizeText(report->bytes),
+                         " from ", SizeText(report->source_bytes), FatesText(report->files)));
   return absl::OkStatus();
 }
 
@@ -177,27 +211,54 @@ Action AddQuantize(CLI::App& app) {
       ->check(NotEmpty());
   app.add_option("--format", flags->format,
                  "mxfp8 (e4m3fn, the default), mxfp8-fnuz (e4m3fnuz) or mxfp4 (e2m1)")
-      ->check(CLI::IsMember({"mxfp8", "mxfp8-fnuz", "mxfp4"}));
+      ->type_name("FORMAT")
+      ->check(OneOf({"mxfp8", "mxfp8-fnuz", "mxfp4"}));
   std::vector<std::string> rules;
   for (const MxRule rule : kMxRules) rules.emplace_back(MxRuleName(rule));
   app.add_option("--rule", flags->rule,
-                 "How a block's code follows from its largest magnitude; docs/numerics.md")
-      ->check(CLI::IsMember(rules));
+                 "How a block's code follows from its largest magnitude: exact (the default), "
+                 "rounded-log2, floor, even or round-up (docs/numerics.md)")
+      ->type_name("RULE")
+      ->check(OneOf(std::move(rules)));
   app.add_option("--scales", flags->scales,
-                 "One code for a row's 32 values (row) or for 32 x 32 (block, as gfx942 wants)")
-      ->check(CLI::IsMember({"row", "block"}));
-  app.add_option("--max", flags->maximum, "The magnitude blocks are scaled to; 0: the format's")
-      ->check(CLI::NonNegativeNumber);
+                 "One code for a row's 32 values (row, the default) or for 32 x 32 (block, as "
+                 "gfx942 wants)")
+      ->type_name("SCALES")
+      ->check(OneOf({"row", "block"}));
+  app.add_option("--max", flags->maximum,
+                 "The magnitude that a block's largest is scaled to at most. Default 0: the "
+                 "format's own, 448, 240 or 6")
+      ->type_name("X")
+      ->check(Float(0));
   app.add_option("--amax-floor", flags->amax_floor,
-                 "Smaller blocks are scaled as if they reached it")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--smallest-code", flags->smallest_code, "0 or 1")->check(CLI::Range(0, 1));
+                 "Blocks whose largest magnitude is less are scaled as if it were this. Default "
+                 "0x1p-126")
+      ->type_name("X")
+      ->check(Float(0));
+  app.add_option("--smallest-code", flags->smallest_code,
+                 "The smallest scale code, 0 (the default) or 1")
+      ->type_name("CODE")
+      ->check(WholeNumber(0, 1));
   app.add_flag("--saturate", flags->saturate,
                "Infinities become the largest value, instead of NaN blocks");
-  app.add_option("--only", flags->only,
-                 "Names to quantize, as shell patterns; by default *.weight");
-  app.add_option("--except", flags->except,
-                 "Names not to; by default embeddings, norms, heads and routers");
+  AddRepeated(app, "--only", &flags->only,
+              "Names of tensors to quantize, as a shell pattern; may be given several times. "
+              "Default *.weight")
+      ->type_name("PATTERN");
+  AddRepeated(app, "--except", &flags->except,
+              "Names not to, of those. Default *embed*, *norm*, *lm_head*, *router*, "
+              "*.gate.weight")
+      ->type_name("PATTERN");
+  app.callback([flags] {
+    const Format& format = FormatNamed(flags->format);
+    if (flags->maximum == 0) return;
+    if (flags->maximum >= format.least && flags->maximum <= format.largest) return;
+    throw CLI::ValidationError(
+        "--max", absl::StrFormat("'%g': expected from %.9g to %.9g, the least and the largest "
+                                 "magnitude of %s (%s), or 0 for the largest",
+                                 flags->maximum, format.least, format.largest,
+                                 AbslView(format.name), AbslView(MxFormatName(format.format))));
+  });
   AddRewrite(app, &flags->rewrite);
   return [flags] {
     JsonReport json("quantize", flags->rewrite.json);
@@ -214,7 +275,8 @@ Action AddDequantize(CLI::App& app) {
       ->required()
       ->check(NotEmpty());
   app.add_option("--to", flags->to, "bf16 (the default) or f32")
-      ->check(CLI::IsMember({"bf16", "f32"}));
+      ->type_name("DTYPE")
+      ->check(OneOf({"bf16", "f32"}));
   AddRewrite(app, &flags->rewrite);
   return [flags] {
     JsonReport json("dequantize", flags->rewrite.json);

@@ -1,11 +1,14 @@
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "base/option_values.h"
 #include "checkpoint/restore.h"
 #include "tools/command.h"
+#include "tools/console.h"
 #include "tools/json_report.h"
+#include "tools/options.h"
 
 namespace lanewise::tools {
 namespace {
@@ -33,21 +36,19 @@ absl::Status Restore(const Options& options, JsonReport* json) {
     (*json)["files"] = FilesJson(report->files);
     return absl::OkStatus();
   }
-  std::printf("%s: %lld tensors, %s%s", request.out.c_str(),
-              static_cast<long long>(report->tensors), SizeText(report->bytes).c_str(),
-              FatesText(report->files).c_str());
+  std::string line = absl::StrCat(request.out, ": ", CountText(report->tensors, "tensor"), ", ",
+                                  SizeText(report->bytes), FatesText(report->files));
   if (report->exact) {
-    std::printf("; every file equals its source, byte for byte\n");
+    PrintLine(line + "; every file equals its source, byte for byte");
     return absl::OkStatus();
   }
-  std::printf("; not the source byte for byte:");
+  absl::StrAppend(&line, "; not the source byte for byte");
   if (report->lost_zero_signs > 0) {
-    std::printf(
-        " %lld zeros came back as +0 whose sign was not stored (prepare --lossless stores it)",
-        static_cast<long long>(report->lost_zero_signs));
+    absl::StrAppend(&line, ": ", CountText(report->lost_zero_signs, "zero"),
+                    " whose sign was not stored came back as +0 (prepare --lossless stores it)");
   }
-  std::printf("\n");
-  for (const std::string& file : report->differing) std::printf("  differs: %s\n", file.c_str());
+  PrintLine(line);
+  for (const std::string& file : report->differing) PrintLine("  differs: " + file);
   return absl::OkStatus();
 }
 

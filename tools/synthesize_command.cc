@@ -1,5 +1,5 @@
 #include <cstdint>
-#include <cstdio>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -7,13 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/text.h"
+#include "absl/strings/str_format.h"
+#include "base/option_values.h"
 #include "checkpoint/dtype.h"
 #include "checkpoint/synthesize.h"
 #include "checkpoint/synthesize_model.h"
 #include "tools/command.h"
+#include "tools/console.h"
+#include "tools/options.h"
 
 namespace lanewise::tools {
 namespace {
@@ -55,12 +57,12 @@ void PrintPlan(const std::vector<SynthesizedFile>& files,
     sum.bytes += ByteCount(tensor.spec.dtype, tensor.spec.shape).value_or(0);
   }
   for (const auto& [dtype, sum] : by_dtype) {
-    std::printf("  %-10s %8lld tensors  %12s\n", dtype.c_str(), static_cast<long long>(sum.tensors),
-                SizeText(sum.bytes).c_str());
+    PrintLine(
+        absl::StrFormat("  %-10s %8d tensors  %12s", dtype, sum.tensors, SizeText(sum.bytes)));
   }
   for (const SynthesizedFile& file : files) {
-    std::printf("  %s %8lld tensors  %12s\n", file.name.c_str(),
-                static_cast<long long>(file.tensors), SizeText(file.bytes).c_str());
+    PrintLine(
+        absl::StrFormat("  %s %8d tensors  %12s", file.name, file.tensors, SizeText(file.bytes)));
   }
 }
 
@@ -86,23 +88,27 @@ absl::Status Synthesize(const Options& options) {
   if (options.dry_run) PrintPlan(*files, request.tensors);
   std::int64_t bytes = 0;
   for (const SynthesizedFile& file : *files) bytes += file.bytes;
-  std::printf("%s%s: %zu tensors in %zu files, %s; seed %llu; random weights of %s\n",
-              options.dry_run ? "would write " : "", request.out.c_str(), request.tensors.size(),
-              files->size(), SizeText(bytes).c_str(), static_cast<unsigned long long>(options.seed),
-              model->about().c_str());
+  PrintLine(absl::StrCat(options.dry_run ? "would write " : "", request.out, ": ",
+                         CountText(std::ssize(request.tensors), "tensor"), " in ",
+                         CountText(std::ssize(*files), "file"), ", ", SizeText(bytes), "; seed ",
+                         options.seed, "; random weights of ", model->about()));
   return absl::OkStatus();
 }
 
-// "NAME=N" into the sizes; false where it is something else.
-bool AddNamedSize(const std::string& text, std::map<std::string, std::int64_t>& sizes) {
+// "NAME=N" into the sizes; says what is wrong with it, or "".
+std::string AddNamedSize(const std::string& text, std::map<std::string, std::int64_t>& sizes) {
   const std::size_t equals = text.find('=');
-  std::int64_t size = 0;
-  if (equals == std::string::npos || equals == 0 ||
-      !absl::SimpleAtoi(AbslView(std::string_view(text).substr(equals + 1)), &size)) {
-    return false;
+  if (equals == std::string::npos || equals == 0) {
+    return absl::StrCat("'", text, "': expected NAME=N, such as hidden=512");
   }
-  sizes[text.substr(0, equals)] = size;
-  return true;
+  std::string number = text.substr(equals + 1);
+  if (const std::string mistake = WholeNumber(1)(number); !mistake.empty()) {
+    return absl::StrCat("'", text, "', ", mistake);
+  }
+  if (!sizes.emplace(text.substr(0, equals), std::stoll(number)).second) {
+    return absl::StrCat("'", text, "': this size is given twice");
+  }
+  return "";
 }
 
 }  // namespace
@@ -115,29 +121,38 @@ Action AddSynthesize(CLI::App& app) {
   app.add_option("--model", options->model,
                  "deepseek-v4.1-flash, deepseek-v4-flash, deepseek-v4-pro, gpt-oss-20b, "
                  "gpt-oss-120b, minimax-m3, or a JSON file (docs/synthesize.md)")
-      ->required();
+      ->type_name("MODEL")
+      ->required()
+      ->check(NotEmpty());
   app.add_option("--layers", options->layers,
-                 "At most so many layers of each kind; by default all that the model has")
-      ->check(AtLeast(1));
-  app.add_option("--experts", options->experts, "At most so many experts a layer")
-      ->check(AtLeast(1));
+                 "At most so many layers of each kind. Default all that the model has")
+      ->type_name("N")
+      ->check(WholeNumber(1));
+  app.add_option("--experts", options->experts,
+                 "At most so many experts a layer. Default all that the model has")
+      ->type_name("N")
+      ->check(WholeNumber(1));
   app.add_option_function<std::vector<std::string>>(
          "--size",
          [options](const std::vector<std::string>& texts) {
+           options->sizes.clear();
            for (const std::string& text : texts) {
-             if (!AddNamedSize(text, options->sizes)) {
-               throw CLI::ValidationError("--size", text + " is not NAME=NUMBER");
+             if (const std::string mistake = AddNamedSize(text, options->sizes); !mistake.empty()) {
+               throw CLI::ValidationError("--size", mistake);
              }
            }
          },
-         "NAME=N: another value for a size of the model's table, such as hidden=512")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+         "Another value for a size of the model's table, such as hidden=512; may be given several "
+         "times")
+      ->allow_extra_args(false)
+      ->type_name("NAME=N");
   app.add_option("--seed", options->seed,
-                 "Equal seeds give equal bytes, whatever the threads, files and layers; default 0")
-      ->check(AtLeast(0));
+                 "Equal seeds give equal bytes, whatever the threads, files and layers. Default 0")
+      ->type_name("N")
+      ->check(Seed());
   AddSize(app, "--shard-size", &options->shard_bytes, /*decimal=*/true,
-          "The most bytes of tensors in a file, such as 500MB or 1.5GiB; default 5GB");
+          "The most bytes of tensors in a file, such as 500MB or 1.5GiB (KB, MB, GB are of 1000). "
+          "Default 5GB");
   app.add_flag("--dry-run", options->dry_run, "Show the sizes, and write nothing");
   app.add_flag("--overwrite", options->overwrite, "Replace files that are at OUT already");
   AddThreads(app, &options->threads);

@@ -1,13 +1,18 @@
 #include <cstdint>
-#include <cstdio>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/option_values.h"
+#include "base/printable.h"
 #include "tools/command.h"
+#include "tools/console.h"
 #include "tools/json_report.h"
+#include "tools/options.h"
 #include "tools/verify/verify.h"
 
 namespace lanewise::tools {
@@ -21,10 +26,9 @@ struct Options {
 };
 
 void Print(const VerifyReport& report) {
-  std::printf("%-28s %10s %14s\n", "layout", "tensors", "size");
+  PrintLine(absl::StrFormat("%-28s %10s %14s", "layout", "tensors", "size"));
   for (const auto& [layout, row] : report.by_layout) {
-    std::printf("%-28s %10lld %14s\n", layout.c_str(), static_cast<long long>(row.tensors),
-                SizeText(row.bytes).c_str());
+    PrintLine(absl::StrFormat("%-28s %10d %14s", layout, row.tensors, SizeText(row.bytes)));
   }
 }
 
@@ -53,10 +57,10 @@ absl::Status Verify(const Options& options, JsonReport* json) {
   if (json->wanted()) Fill(*report, request, json);
   if (!report->problems.empty()) {
     constexpr std::size_t kShown = 20;
-    std::string message = absl::StrCat(request.prepared, ": ", report->problems.size(),
-                                       report->problems.size() == 1 ? " problem" : " problems");
+    std::string message =
+        absl::StrCat(request.prepared, ": ", CountText(std::ssize(report->problems), "problem"));
     for (std::size_t i = 0; i < report->problems.size() && i < kShown; ++i) {
-      absl::StrAppend(&message, "\n  ", report->problems[i]);
+      absl::StrAppend(&message, "\n  ", Printable(report->problems[i]));
     }
     if (report->problems.size() > kShown) {
       absl::StrAppend(&message, "\n  and ", report->problems.size() - kShown, " more");
@@ -66,14 +70,15 @@ absl::Status Verify(const Options& options, JsonReport* json) {
   if (json->wanted()) return absl::OkStatus();
   Print(*report);
   if (request.against) {
-    std::printf(
-        "%s: every byte is what the reference makes of %s, all of its %lld tensors "
-        "accounted for\n",
-        request.prepared.c_str(), request.against->c_str(),
-        static_cast<long long>(report->source_tensors));
+    PrintLine(absl::StrCat(
+        request.prepared, ": every byte is what the reference makes of ", *request.against, "; ",
+        report->source_tensors == 1
+            ? "its one tensor is accounted for"
+            : absl::StrCat("all of its ", report->source_tensors, " tensors are accounted for")));
   } else {
-    std::printf("%s: every digest is right; --against SOURCE also checks that the bytes are its\n",
-                request.prepared.c_str());
+    PrintLine(absl::StrCat(request.prepared,
+                           ": every digest is right; --against SOURCE also checks "
+                           "that the bytes are those that SOURCE gives"));
   }
   return absl::OkStatus();
 }
@@ -85,11 +90,14 @@ Action AddVerify(CLI::App& app) {
   app.add_option(
          "PREPARED", options->prepared,
          "What prepare wrote: a file, an index, a directory, or a directory of rank-0, rank-1, ...")
-      ->required();
+      ->required()
+      ->check(NotEmpty());
   app.add_option(
-      "--against", options->against,
-      "The checkpoint it was prepared from: every prepared tensor is computed again by the "
-      "reference implementation and compared, and every tensor accounted for");
+         "--against", options->against,
+         "The checkpoint it was prepared from: every prepared tensor is computed again by the "
+         "reference implementation and compared, and every tensor accounted for")
+      ->type_name("SOURCE")
+      ->check(NotEmpty());
   AddMemory(app, &options->memory);
   AddThreads(app, &options->threads);
   AddJson(app, &options->json);

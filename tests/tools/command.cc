@@ -2,27 +2,14 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
-
-#include "gtest/gtest.h"
 
 namespace lanewise {
 namespace {
-
-std::string TakeFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  std::filesystem::remove(path);
-  return text;
-}
 
 std::string BinaryPath() {
   const char* runfiles = std::getenv("TEST_SRCDIR");
@@ -34,37 +21,11 @@ std::string BinaryPath() {
 }  // namespace
 
 Ran RunLanewise(const std::vector<std::string>& arguments, const std::string& directory) {
-  static std::atomic<int> runs = 0;
-  const std::string base =
-      testing::TempDir() + "/lanewise_" + std::to_string(getpid()) + "_" + std::to_string(runs++);
-  const std::string binary = BinaryPath(), out = base + ".out", err = base + ".err";
-  std::vector<char*> argv = {const_cast<char*>(binary.c_str())};
-  Ran ran;
-  ran.command = "lanewise";
-  for (const std::string& argument : arguments) {
-    argv.push_back(const_cast<char*>(argument.c_str()));
-    ran.command += " " + argument;
-  }
-  argv.push_back(nullptr);
-  const pid_t child = fork();
-  if (child == 0) {
-    const int out_file = open(out.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
-    const int err_file = open(err.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
-    if (chdir(directory.c_str()) != 0) _exit(126);
-    unsetenv("BUILD_WORKING_DIRECTORY");
-    dup2(out_file, STDOUT_FILENO);
-    dup2(err_file, STDERR_FILENO);
-    execv(binary.c_str(), argv.data());
-    _exit(127);
-  }
-  int status = 0;
-  rusage usage = {};
-  if (child < 0 || wait4(child, &status, 0, &usage) != child) return ran;
-  ran.peak_bytes = std::int64_t{usage.ru_maxrss} * 1024;
-  ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  ran.out = TakeFile(out);
-  ran.err = TakeFile(err);
-  return ran;
+  return RunProgram(BinaryPath(), arguments, directory);
+}
+
+Ran RunLanewiseShell(const std::string& script, const std::string& directory) {
+  return RunShell("LANEWISE='" + BinaryPath() + "'; " + script, directory);
 }
 
 int InterruptLanewise(const std::vector<std::string>& arguments, int signal, int microseconds) {
@@ -85,10 +46,6 @@ int InterruptLanewise(const std::vector<std::string>& arguments, int signal, int
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child) return -1;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-std::string Text(const Ran& ran) {
-  return ran.command + "\nexit status " + std::to_string(ran.status) + "\n" + ran.out + ran.err;
 }
 
 std::vector<std::string> Tree(const std::string& directory) {

@@ -110,5 +110,43 @@ TEST_F(JsonTest, QuantizeAndDequantize) {
   Report({"quantize", directory_.File("nothing"), q}, 1);
 }
 
+TEST_F(JsonTest, Inspect) {
+  const std::string in = directory_.File("in.safetensors");
+  ASSERT_TRUE(FamilyNamed("generic_mxfp8_blocks").make().Write(in).ok());
+  const Json report = Report({"inspect", in}, 0);
+  EXPECT_EQ(report["recipe"], "generic-mxfp8");
+  EXPECT_FALSE(report["tensors"].empty());
+  Report({"inspect", directory_.File("nothing")}, 1);
+}
+
+// A program that asked for JSON gets it of wrong usage too.
+TEST_F(JsonTest, WrongUsage) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"prepare"},
+                                             {"prepare", "in", "out", "--target", "gfx90a"},
+                                             {"restore", "in"},
+                                             {"verify", "in", "--frob"},
+                                             {"inspect"},
+                                             {"inspect", "in", "--threads", "-1"},
+                                             {"quantize", "in", "out", "--max", "1e-45"},
+                                             {"dequantize", "in", "out", "--to", "f64"}}) {
+    Report(arguments, 2);
+  }
+  // It has no --json, so that nothing of it is an object.
+  const Ran ran = RunLanewise({"layouts", "--json"});
+  EXPECT_EQ(ran.status, 2) << Text(ran);
+  EXPECT_EQ(ran.out, "") << Text(ran);
+}
+
+// What is on stdout acts on no terminal, and is what the name was.
+TEST_F(JsonTest, NamesAreEscaped) {
+  const std::string name = "/nonexistent/\x1B[31m\xE2\x80\xAE\xC2\x9B";
+  const Ran ran = RunLanewise({"inspect", name, "--json"});
+  for (const char c : ran.out) EXPECT_TRUE((c >= 0x20 && c < 0x7F) || c == '\n') << Text(ran);
+  const Json report = Json::parse(ran.out, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << Text(ran);
+  EXPECT_NE(report["error"].get<std::string>().find(name), std::string::npos) << Text(ran);
+}
+
 }  // namespace
 }  // namespace lanewise

@@ -8,14 +8,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/text.h"
 #include "checkpoint/prepare.h"
 #include "checkpoint/restore.h"
 #include "checkpoint/tensor_set.h"
 #include "tools/command.h"
+#include "tools/console.h"
 #include "tools/demo/checkpoint_maker.h"
 #include "tools/demo/decode_step.h"
 #include "tools/verify/verify.h"
@@ -97,7 +101,7 @@ CheckpointMaker SmallCheckpoint() {
 bool RunTarget(const std::string& in, Target target, const std::string& directory) {
   const std::string name(TargetName(target));
   const auto fail = [&](const char* step, const std::string& why) {
-    std::printf("  %-9s %s: %s\n", name.c_str(), step, why.c_str());
+    PrintLine(absl::StrFormat("  %-9s %s: %s", name, step, why));
     return false;
   };
   PrepareRequest prepare;
@@ -153,7 +157,7 @@ bool ShowDecodeStep(const std::string& directory) {
   std::fflush(stdout);
   const absl::StatusOr<DecodeReport> report = RunDecodeStep(step, directory);
   if (!report.ok()) {
-    std::printf("  not run: %s\n", std::string(report.status().message()).c_str());
+    PrintLine(absl::StrCat("  not run: ", report.status().message()));
     return false;
   }
   std::printf("  %s: %lld kernels over %s of prepared weights (%lld experts and the shared one)\n",
@@ -180,19 +184,19 @@ int Demo(const std::string& given) {
   if (given.empty()) {
     in = directory.path() + "/small.safetensors";
     if (const absl::Status status = SmallCheckpoint().Write(in); !status.ok()) {
-      std::fprintf(stderr, "demo: %s\n", std::string(status.message()).c_str());
+      PrintError("demo", StdView(status.message()));
       return 1;
     }
   }
   const absl::StatusOr<TensorSet> set = TensorSet::Open(in);
   if (!set.ok()) {
-    std::fprintf(stderr, "demo: %s\n", std::string(set.status().message()).c_str());
+    PrintError("demo", StdView(set.status().message()));
     return 1;
   }
-  std::printf("%s: %lld tensors, %s\n\n",
-              given.empty() ? "A small model of random weights, MXFP4 experts and MXFP8 linears"
-                            : given.c_str(),
-              static_cast<long long>(set->tensors().size()), SizeText(set->total_bytes()).c_str());
+  PrintLine(absl::StrCat(
+      given.empty() ? "A small model of random weights, MXFP4 experts and MXFP8 linears" : given,
+      ": ", CountText(std::ssize(set->tensors()), "tensor"), ", ", SizeText(set->total_bytes())));
+  PrintLine("");
   std::printf("  %-9s %8s %7s %11s %11s %16s  %s\n", "target", "prepared", "copied", "written",
               "-0 to +0", "verified", "restored");
   bool ok = true;

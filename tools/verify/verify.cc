@@ -116,9 +116,8 @@ absl::Status CheckWhole(const PreparedCheckpoint& prepared, const std::string& a
   const absl::StatusOr<std::vector<SourceFileName>> files = SourceFilesOf(prepared);
   if (!files.ok()) return files.status();
   if (!one_of_many && files->size() != shards.size()) {
-    return absl::FailedPreconditionError(absl::StrCat(path, " was prepared from ", files->size(),
-                                                      " files; ", shards.size(),
-                                                      " prepared files are here"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, ": prepared files here: ", shards.size(), ", source files: ", files->size()));
   }
   if (path == all) return absl::OkStatus();
   const auto options = shards[0].file.metadata().find(std::string(kOptionsKey));
@@ -128,9 +127,9 @@ absl::Status CheckWhole(const PreparedCheckpoint& prepared, const std::string& a
   const std::string directory = RankDirectory(all, parsed->rank, 2);
   if (parsed->rank != expected_rank || parsed->ranks != static_cast<int>(ranks) ||
       fs::path(directory).filename() != fs::path(path).filename()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, " holds rank ", parsed->rank, " of ", parsed->ranks, "; ", ranks,
-                     " ranks are here, and all are needed, in rank-0, rank-1, ..."));
+    return absl::FailedPreconditionError(absl::StrCat(path, " holds rank ", parsed->rank, " of ",
+                                                      parsed->ranks, "; ranks here: ", ranks,
+                                                      "; all are needed, in rank-0, rank-1, ..."));
   }
   return absl::OkStatus();
 }
