@@ -77,11 +77,16 @@ RewrittenTensor Quantized(const TensorSet::Tensor& source, const MxOptions& opti
   tensor.rows = shape.rows;
   tensor.together = options.code_rows;
   tensor.inputs = {{&source, {shape.columns * FloatBytes(type), 1}}};
-  TensorSpec elements = {info.name, DTypeOf(options.format), info.shape};
-  if (options.format == MxFormat::kE2m1) elements.shape.back() /= 2;
-  TensorSpec codes = {QuantizedScaleName(info.name), DType::kF8E8m0, info.shape};
-  codes.shape.back() /= kMxBlock;
-  codes.shape[codes.shape.size() - 2] /= options.code_rows;
+  const auto shape_of = [&](std::int64_t rows_together, std::int64_t columns_together) {
+    std::vector<std::int64_t> extents(info.shape.begin(), info.shape.end() - 2);
+    extents.push_back(*(info.shape.end() - 2) / rows_together);
+    extents.push_back(info.shape.back() / columns_together);
+    return extents;
+  };
+  TensorSpec elements = {info.name, DTypeOf(options.format),
+                         shape_of(1, options.format == MxFormat::kE2m1 ? 2 : 1)};
+  TensorSpec codes = {QuantizedScaleName(info.name), DType::kF8E8m0,
+                      shape_of(options.code_rows, kMxBlock)};
   tensor.outputs = {{std::move(elements), {MxRowBytes(options.format, shape.columns), 1}},
                     {std::move(codes), {shape.columns / kMxBlock, options.code_rows}}};
   tensor.make = [=](std::int64_t, std::int64_t count,
@@ -97,12 +102,11 @@ RewrittenTensor Quantized(const TensorSet::Tensor& source, const MxOptions& opti
 
 // What every file says of how it was made: another run with other options is another checkpoint.
 std::string RecordOf(const MxOptions& options) {
-  return absl::StrFormat(
-      R"({"format": "%s", "rule": "%s", "maximum": %.9g, "amax_floor": %.9g, )"
-      R"("smallest_code": %d, "non_finite": "%s", "code_rows": %d})",
-      AbslView(MxFormatName(options.format)), AbslView(MxRuleName(options.rule)), options.maximum,
-      options.amax_floor, options.smallest_code, AbslView(MxNonFiniteName(options.non_finite)),
-      options.code_rows);
+  return absl::StrFormat(R"({"format": "%s", "rule": "%s", "maximum": %.9g, "amax_floor": %.9g, )"
+                         R"("smallest_code": %d, "non_finite": "%s", "code_rows": %d})",
+                         AbslView(MxFormatName(options.format)), AbslView(MxRuleName(options.rule)),
+                         options.maximum, options.amax_floor, options.smallest_code,
+                         AbslView(MxNonFiniteName(options.non_finite)), options.code_rows);
 }
 
 std::string ListText(const std::vector<std::string>& patterns) {
