@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -159,7 +160,7 @@ class GridRun {
     const uint64_t threads = std::min(wanted, groups);
     std::atomic<uint64_t> next{0};
     const auto work = [&] {
-      WorkgroupRunner runner(config_, dispatch_, memory_);
+      WorkgroupRunner runner(config_, dispatch_, memory_, begin_);
       // A workgroup after a failed one no longer matters, one before it might fail too.
       for (uint64_t i = next++; i < groups && i < failure_.workgroup; i = next++) {
         runner.Begin(i);
@@ -203,7 +204,7 @@ class GridRun {
       while (waiting.size() >= kMaxResident && !failed) turn_of_waiting();
       if (failed) break;
       if (idle.empty()) {
-        idle.push_back(std::make_unique<WorkgroupRunner>(config_, dispatch_, memory_));
+        idle.push_back(std::make_unique<WorkgroupRunner>(config_, dispatch_, memory_, begin_));
       }
       std::unique_ptr<WorkgroupRunner> runner = std::move(idle.back());
       idle.pop_back();
@@ -220,6 +221,7 @@ class GridRun {
   }
 
   const LaunchConfig& config_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   DispatchState dispatch_;
   AllocationSnapshot memory_;
   FirstFailure failure_;

@@ -10,8 +10,10 @@
 // the failure it reports do not depend on the number of threads. What workgroups race for by plain
 // stores is undefined, as on the device.
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,6 +49,8 @@ struct LaunchConfig {
   Checks checks = kAllChecks;
   int threads = 0;  // 0: one for each processor
   TraceOptions trace;
+  // What runs longer fails where it then is; none: it may.
+  std::optional<std::chrono::steady_clock::duration> time_limit;
   TrafficRecorder* traffic = nullptr;  // notes each access, where there is one
 };
 

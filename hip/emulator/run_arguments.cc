@@ -1,6 +1,7 @@
 #include "hip/emulator/run_arguments.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -49,9 +50,11 @@ absl::StatusOr<std::vector<uint8_t>> ValueBytes(std::string_view word, std::stri
 
 absl::StatusOr<std::vector<uint8_t>> ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(absl::StrCat("cannot open ", path));
+  if (!file)
+    return absl::NotFoundError(absl::StrCat("cannot open ", path, ": ", std::strerror(errno)));
   std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) return absl::DataLossError(absl::StrCat("cannot read ", path));
+  if (file.bad())
+    return absl::DataLossError(absl::StrCat("cannot read ", path, ": ", std::strerror(errno)));
   return bytes;
 }
 
@@ -141,7 +144,9 @@ absl::Status RunArguments::WriteOutputs() const {
     file.write(reinterpret_cast<const char*>(buffer->bytes.data()),
                static_cast<std::streamsize>(buffer->bytes.size()));
     file.close();
-    if (!file) return absl::DataLossError(absl::StrCat("cannot write ", buffer->output));
+    if (!file)
+      return absl::DataLossError(
+          absl::StrCat("cannot write ", buffer->output, ": ", std::strerror(errno)));
   }
   return absl::OkStatus();
 }

@@ -21,8 +21,9 @@ constexpr uint32_t kDynamicStack = 16384;
 }  // namespace
 
 WorkgroupRunner::WorkgroupRunner(const LaunchConfig& config, const DispatchState& dispatch,
-                                 const AllocationSnapshot& memory)
-    : config_(config), dispatch_(dispatch) {
+                                 const AllocationSnapshot& memory,
+                                 std::chrono::steady_clock::time_point begin)
+    : config_(config), dispatch_(dispatch), begin_(begin) {
   const Kernel& kernel = *config.kernel;
   context_.image_base = reinterpret_cast<uint64_t>(config.object->image());
   context_.memory = &memory;
@@ -82,6 +83,7 @@ WorkgroupRunner::Result WorkgroupRunner::Run(uint64_t budget) {
     for (const std::unique_ptr<Wave>& wave : waves_) {
       if (wave->state == Wave::State::kRunning) {
         RunWave(*wave, kTurn);
+        if (wave->state == Wave::State::kRunning) CheckTime(*wave);
         if (wave->state == Wave::State::kFailed) {
           failed_wave_ = wave->id_in_group;
           return Result::kFailed;
@@ -102,6 +104,13 @@ void WorkgroupRunner::ReleaseBarrier() {
   for (const std::unique_ptr<Wave>& wave : waves_) {
     if (wave->state == Wave::State::kAtBarrier) wave->state = Wave::State::kRunning;
   }
+}
+
+void WorkgroupRunner::CheckTime(Wave& wave) const {
+  if (!config_.time_limit || std::chrono::steady_clock::now() - begin_ < *config_.time_limit)
+    return;
+  const std::chrono::duration<double> limit = *config_.time_limit;
+  wave.Fail(absl::StrFormat("still runs after %g s, the time limit of the launch", limit.count()));
 }
 
 void WorkgroupRunner::RunWave(Wave& wave, uint64_t budget) {

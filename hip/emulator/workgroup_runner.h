@@ -3,6 +3,7 @@
 
 // Executes one workgroup, wave by wave, as far as barriers and a budget of instructions let it.
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,8 +20,9 @@ class WorkgroupRunner {
  public:
   enum class Result { kDone, kFailed, kBudgetSpent };
 
+  // `begin` is when the launch began: LaunchConfig::time_limit counts from there.
   WorkgroupRunner(const LaunchConfig& config, const DispatchState& dispatch,
-                  const AllocationSnapshot& memory);
+                  const AllocationSnapshot& memory, std::chrono::steady_clock::time_point begin);
 
   // Begins workgroup `index` (x fastest). The runner may have run another one before.
   void Begin(uint64_t index);
@@ -42,9 +44,11 @@ class WorkgroupRunner {
   void RunIndexed(Wave& wave, const Instruction& inst);
   void Trace(const Wave& wave, const Instruction& inst) const;
   void ReleaseBarrier();
+  void CheckTime(Wave& wave) const;
 
   const LaunchConfig& config_;
   const DispatchState& dispatch_;
+  const std::chrono::steady_clock::time_point begin_;
   WorkgroupContext context_;
   std::vector<std::unique_ptr<Wave>> waves_;
   uint64_t index_ = 0;
