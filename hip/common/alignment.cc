@@ -17,6 +17,15 @@ absl::Status CheckAligned(std::string_view operand, const void* pointer, int64_t
   return absl::OkStatus();
 }
 
+absl::Status CheckAligned(std::span<const OperandPointer> pointers) {
+  for (const OperandPointer& each : pointers) {
+    if (!each.used) continue;
+    absl::Status status = CheckAligned(each.operand, each.pointer, each.bytes);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckApart(const Extent& a, const Extent& b) {
   const auto a_begin = reinterpret_cast<uintptr_t>(a.begin);
   const auto b_begin = reinterpret_cast<uintptr_t>(b.begin);

@@ -4,6 +4,7 @@
 // What launchers ask of the pointers they are given.
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -14,8 +15,21 @@ constexpr int64_t RoundUp(int64_t a, int64_t multiple) {
   return (a + multiple - 1) / multiple * multiple;
 }
 
+// What gfx942's launchers ask of weights and workspaces, and what they round parts of a workspace
+// up to: a line of the cache, in bytes.
+inline constexpr int64_t kLineBytes = 128;
+
 // OK, or InvalidArgument naming the operand if the pointer is null or no multiple of `bytes`.
 absl::Status CheckAligned(std::string_view operand, const void* pointer, int64_t bytes);
+
+// The same of several, in their order. One that a launch does not use may be anything.
+struct OperandPointer {
+  std::string_view operand;
+  const void* pointer;
+  int64_t bytes;
+  bool used = true;
+};
+absl::Status CheckAligned(std::span<const OperandPointer> pointers);
 
 // OK, or InvalidArgument naming both operands if they, each of so many bytes, share one.
 struct Extent {

@@ -15,7 +15,6 @@ namespace {
 
 constexpr int64_t kBlock = 32;
 constexpr int64_t kStepColumns = 128;
-constexpr int64_t kAlignment = 128;
 constexpr int64_t kMostSplits = 1024;
 constexpr int64_t kMostGridRows = 65535;  // of the grid's y and z
 // So that a tile's bytes, and a pass's, are counted in 31 bits.
@@ -50,8 +49,8 @@ struct Workspace {
 Workspace WorkspaceOf(const DenseGemv::Problem& problem) {
   const int64_t elements = problem.groups * problem.m * Steps(problem) * kStepColumns;
   Workspace at;
-  at.codes = RoundUp(elements, kAlignment);
-  at.partials = at.codes + RoundUp(elements / kBlock, kAlignment);
+  at.codes = RoundUp(elements, kLineBytes);
+  at.partials = at.codes + RoundUp(elements / kBlock, kLineBytes);
   at.bytes = at.partials;
   if (Splits(problem) > 1) at.bytes += Splits(problem) * problem.m * problem.n * 4;
   return at;
@@ -109,24 +108,14 @@ absl::Status CheckProblem(const DenseGemv::Problem& p) {
 }
 
 absl::Status CheckOperands(const DenseGemv::Problem& problem, const DenseGemv::Operands& operands) {
-  const struct {
-    std::string_view name;
-    const void* pointer;
-    int64_t alignment;
-    bool needed;
-  } checks[] = {
+  const OperandPointer pointers[] = {
       {"dense_gemv: x", operands.x, 16, problem.k > 0},
-      {"dense_gemv: w", operands.w, kAlignment, problem.k > 0},
+      {"dense_gemv: w", operands.w, kLineBytes, problem.k > 0},
       {"dense_gemv: w_codes", operands.w_codes, 4, problem.k > 0},
-      {"dense_gemv: out", operands.out, BytesOf(problem.out), true},
-      {"dense_gemv: workspace", operands.workspace, kAlignment, WorkspaceOf(problem).bytes > 0},
+      {"dense_gemv: out", operands.out, BytesOf(problem.out)},
+      {"dense_gemv: workspace", operands.workspace, kLineBytes, WorkspaceOf(problem).bytes > 0},
   };
-  for (const auto& check : checks) {
-    if (!check.needed) continue;
-    absl::Status status = CheckAligned(check.name, check.pointer, check.alignment);
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
+  return CheckAligned(pointers);
 }
 
 DenseGemvArguments Arguments(const DenseGemv::Problem& p, const DenseGemv::Operands& operands) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "hip/common/alignment.h"
 #include "hip/gfx942/moe_arguments.h"
 #include "hip/gfx942/moe_down_kernels.h"
 #include "hip/gfx942/moe_launch.h"
@@ -11,7 +12,6 @@ namespace {
 
 constexpr uint32_t kItems = 256;
 constexpr uint32_t kTilesPerGroup = 4;
-constexpr int64_t kAlignment = 128;
 
 MoeDownArguments Arguments(const MoeProblem& p, const MoeDown::Operands& operands) {
   MoeDownArguments a = {};
@@ -48,18 +48,18 @@ absl::StatusOr<MoeDown> MoeDown::Load(const Device& device) {
 }
 
 absl::Status MoeDown::Check(const MoeProblem& problem, const Operands& operands) {
-  const MoePointer pointers[] = {
+  const OperandPointer pointers[] = {
       {"moe_down: grouping", operands.grouping, 16},
-      {"moe_down: mid", operands.mid, kAlignment},
+      {"moe_down: mid", operands.mid, kLineBytes},
       {"moe_down: mid_codes", operands.mid_codes, 4},
       {"moe_down: experts", operands.experts, 4},
       {"moe_down: weights", operands.weights, 4},
-      {"moe_down: w2", operands.w2, kAlignment},
+      {"moe_down: w2", operands.w2, kLineBytes},
       {"moe_down: w2_codes", operands.w2_codes, 4},
       {"moe_down: out", operands.out, 16},
-      {"moe_down: workspace", operands.workspace, kAlignment},
-      {"moe_down: shared", operands.shared, 16, /*may_be_null=*/true},
-      {"moe_down: w2_bias", operands.w2_bias, 8, /*may_be_null=*/true},
+      {"moe_down: workspace", operands.workspace, kLineBytes},
+      {"moe_down: shared", operands.shared, 16, operands.shared != nullptr},
+      {"moe_down: w2_bias", operands.w2_bias, 8, operands.w2_bias != nullptr},
   };
   return CheckMoeCall(problem, pointers);
 }

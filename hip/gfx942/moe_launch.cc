@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "hip/common/alignment.h"
 #include "hip/hip_api.h"
 
 namespace lanewise::hip::gfx942 {
@@ -22,15 +21,10 @@ absl::StatusOr<MoeKernels> MoeKernels::Load(std::span<const EmbeddedCodeObject> 
   return MoeKernels{*std::move(module), *std::move(first_kernel), *std::move(second_kernel)};
 }
 
-absl::Status CheckMoeCall(const MoeProblem& problem, std::span<const MoePointer> pointers) {
+absl::Status CheckMoeCall(const MoeProblem& problem, std::span<const OperandPointer> pointers) {
   if (absl::Status status = CheckMoeProblem(problem); !status.ok()) return status;
   if (problem.tokens == 0) return absl::OkStatus();
-  for (const MoePointer& each : pointers) {
-    if (each.may_be_null && each.pointer == nullptr) continue;
-    absl::Status status = CheckAligned(each.name, each.pointer, each.alignment);
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
+  return CheckAligned(pointers);
 }
 
 absl::Status CheckExperts(const MoeProblem& problem, const void* experts, const Stream& stream) {

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "hip/common/alignment.h"
 #include "hip/embedded_code_object.h"
 #include "hip/gfx942/moe_problem.h"
 #include "hip/runtime/device.h"
@@ -28,16 +29,9 @@ struct MoeKernels {
                                          std::string_view second);
 };
 
-struct MoePointer {
-  std::string_view name;
-  const void* pointer;
-  int64_t alignment;
-  bool may_be_null = false;
-};
-
 // OK, or InvalidArgument for a problem that is none, or, where there is work, for the first pointer
 // that is null or not aligned, naming it.
-absl::Status CheckMoeCall(const MoeProblem& problem, std::span<const MoePointer> pointers);
+absl::Status CheckMoeCall(const MoeProblem& problem, std::span<const OperandPointer> pointers);
 
 // What MoeProblem::check_experts asks for, before a launch: waits for the stream and reads the
 // indices back. InvalidArgument names the token and slot of the first that the layer does not have.

@@ -9,9 +9,7 @@
 namespace lanewise::hip::gfx942 {
 namespace {
 
-constexpr int64_t kAlignment = 128;
-
-int64_t Aligned(int64_t bytes) { return RoundUp(bytes, kAlignment); }
+int64_t Aligned(int64_t bytes) { return RoundUp(bytes, kLineBytes); }
 
 // What the parts cost; the shared expert nothing where there is none.
 struct Costs {
@@ -91,7 +89,7 @@ absl::Status MoeLayer::Launch(const Problem& problem, const Weights& weights,
   if (!costs.ok()) return costs.status();
   if (problem.routed.tokens == 0) return absl::OkStatus();
   // Before anything is launched, all parts' operands.
-  absl::Status status = CheckAligned("moe_layer: workspace", operands.workspace, kAlignment);
+  absl::Status status = CheckAligned("moe_layer: workspace", operands.workspace, kLineBytes);
   if (!status.ok()) return status;
   if (problem.shared.has_value() && operands.shared != nullptr) {
     return absl::InvalidArgumentError(

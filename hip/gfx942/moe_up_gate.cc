@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "hip/common/alignment.h"
 #include "hip/gfx942/moe_arguments.h"
 #include "hip/gfx942/moe_launch.h"
 #include "hip/gfx942/moe_up_gate_kernels.h"
@@ -10,7 +11,6 @@ namespace lanewise::hip::gfx942 {
 namespace {
 
 constexpr int64_t kItems = 256;
-constexpr int64_t kAlignment = 128;
 
 // The quantized x and its codes.
 int64_t WorkspaceBytes(const MoeProblem& problem) {
@@ -55,17 +55,17 @@ absl::StatusOr<MoeUpGate> MoeUpGate::Load(const Device& device) {
 }
 
 absl::Status MoeUpGate::Check(const MoeProblem& problem, const Operands& operands) {
-  const MoePointer pointers[] = {
+  const OperandPointer pointers[] = {
       {"moe_up_gate: x", operands.x, 16},
       {"moe_up_gate: experts", operands.experts, 4},
-      {"moe_up_gate: w13", operands.w13, kAlignment},
-      {"moe_up_gate: w13_codes", operands.w13_codes, kAlignment},
+      {"moe_up_gate: w13", operands.w13, kLineBytes},
+      {"moe_up_gate: w13_codes", operands.w13_codes, kLineBytes},
       {"moe_up_gate: grouping", operands.grouping, 16},
-      {"moe_up_gate: mid", operands.mid, kAlignment},
+      {"moe_up_gate: mid", operands.mid, kLineBytes},
       {"moe_up_gate: mid_codes", operands.mid_codes, 4},
-      {"moe_up_gate: workspace", operands.workspace, kAlignment},
-      {"moe_up_gate: status", operands.status, 4, /*may_be_null=*/true},
-      {"moe_up_gate: w13_bias", operands.w13_bias, 4, /*may_be_null=*/true},
+      {"moe_up_gate: workspace", operands.workspace, kLineBytes},
+      {"moe_up_gate: status", operands.status, 4, operands.status != nullptr},
+      {"moe_up_gate: w13_bias", operands.w13_bias, 4, operands.w13_bias != nullptr},
   };
   return CheckMoeCall(problem, pointers);
 }

@@ -11,7 +11,6 @@
 namespace lanewise::hip::gfx942 {
 namespace {
 
-constexpr int64_t kAlignment = 128;
 constexpr int64_t kMostSize = int64_t{1} << 25;
 
 DenseGemv::Problem GateUp(const SharedExpert::Problem& p) {
@@ -61,7 +60,7 @@ absl::StatusOr<Costs> CostsOf(const SharedExpert::Problem& problem) {
 
 // Gate and up, at the workspace's beginning.
 int64_t BetweenBytes(const SharedExpert::Problem& problem) {
-  return RoundUp(problem.tokens * 2 * problem.inter * 2, kAlignment);
+  return RoundUp(problem.tokens * 2 * problem.inter * 2, kLineBytes);
 }
 
 // The two calls' operands, one workspace after the other's.
