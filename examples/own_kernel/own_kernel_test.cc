@@ -1,34 +1,19 @@
 // The two examples run as their README says, and mistakes in a description are named.
 
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
 
 #include "gtest/gtest.h"
+#include "tests/programs/run_program.h"
 
+namespace lanewise {
 namespace {
 
 std::string check_path;
 
-struct Result {
-  int status = -1;
-  std::string output;
-};
-
-Result Check(const std::string& arguments) {
-  Result result;
-  std::FILE* const pipe = popen((check_path + " " + arguments + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return result;
-  std::array<char, 4096> buffer;
-  while (std::fgets(buffer.data(), buffer.size(), pipe) != nullptr) result.output += buffer.data();
-  result.status = WEXITSTATUS(pclose(pipe));
-  return result;
-}
+Ran Check(const std::string& arguments) { return RunShell(check_path + " " + arguments); }
 
 const char kFolder[] = "examples/own_kernel/";
 
@@ -44,18 +29,15 @@ std::string Changed(const std::string& file, const std::string& from, const std:
 }
 
 TEST(OwnKernel, ACodeObjectRunsOnTheEmulator) {
-  const Result result = Check("--operation dequantize/e4m3fn_to_f32 --kernel " +
-                              std::string(kFolder) + "dequantize.json");
-  EXPECT_EQ(result.status, 0) << result.output;
-  EXPECT_NE(result.output.find("emulator_gfx942/dequantize/e4m3fn_to_f32"), std::string::npos)
-      << result.output;
-  EXPECT_NE(result.output.find("all right"), std::string::npos) << result.output;
+  const Ran result = Check("--operation dequantize/e4m3fn_to_f32 --kernel " + std::string(kFolder) +
+                           "dequantize.json");
+  ExpectSays(result, 0, "emulator_gfx942/dequantize/e4m3fn_to_f32");
+  ExpectSays(result, 0, "all right");
 }
 
 TEST(OwnKernel, ACFunctionRunsOnTheHost) {
-  const Result result = Check("--kernel " + std::string(kFolder) + "pack.json");
-  EXPECT_EQ(result.status, 0) << result.output;
-  EXPECT_NE(result.output.find("host/pack/gfx942/dense"), std::string::npos) << result.output;
+  const Ran result = Check("--kernel " + std::string(kFolder) + "pack.json");
+  ExpectSays(result, 0, "host/pack/gfx942/dense");
 }
 
 TEST(OwnKernel, AWrongOneIsReportedWithTheLineThatRepeatsIt) {
@@ -68,10 +50,9 @@ TEST(OwnKernel, AWrongOneIsReportedWithTheLineThatRepeatsIt) {
   const std::string swapped = "\"out\", \"in\"", names = "\"in\", \"out\"";
   text.replace(text.find(names), names.size(), swapped);
   std::ofstream(path) << text;
-  const Result result = Check("--kernel " + path);
-  EXPECT_EQ(result.status, 1) << result.output;
-  EXPECT_NE(result.output.find("an input's"), std::string::npos) << result.output;
-  EXPECT_NE(result.output.find("--kernel " + path), std::string::npos) << result.output;
+  const Ran result = Check("--kernel " + path);
+  ExpectSays(result, 1, "an input's");
+  ExpectSays(result, 1, "--kernel " + path);
 }
 
 TEST(OwnKernel, MistakesNameTheField) {
@@ -90,18 +71,17 @@ TEST(OwnKernel, MistakesNameTheField) {
            Mistake{"dequantize.gfx942.hsaco", "none.hsaco", "field 'code_object': cannot read"},
            Mistake{"[256]", "[256", "parse error"},
        }) {
-    const Result result = Check("--kernel " + Changed("dequantize.json", mistake.from, mistake.to));
-    EXPECT_EQ(result.status, 2) << result.output;
-    EXPECT_NE(result.output.find(mistake.says), std::string::npos)
-        << "expected " << mistake.says << ", got " << result.output;
+    const Ran result = Check("--kernel " + Changed("dequantize.json", mistake.from, mistake.to));
+    ExpectSays(result, 2, mistake.says);
   }
 }
 
 }  // namespace
+}  // namespace lanewise
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (argc != 2) return 2;
-  check_path = argv[1];
+  lanewise::check_path = argv[1];
   return RUN_ALL_TESTS();
 }

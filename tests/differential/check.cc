@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,8 +26,9 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/option_values.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "tests/differential/backend.h"
 #include "tests/differential/operation.h"
@@ -46,7 +48,12 @@ struct Options {
   bool list = false, count = false;
 };
 
-std::string Text(const absl::Status& status) { return std::string(StdView(status.message())); }
+// For a terminal: paths and names of a description stand in messages.
+std::string Text(const absl::Status& status) { return PrintableLines(StdView(status.message())); }
+
+std::string Cases(std::int64_t count) {
+  return absl::StrCat(count, count == 1 ? " case" : " cases");
+}
 
 // Of a name that there is not: what begins as it does.
 absl::StatusOr<const Operation*> Find(const std::string& name) {
@@ -129,13 +136,16 @@ void List() {
   }
 }
 
-// How many cases the test of each backend has; of those that are not there, why.
+// How many cases the test of each backend has, as the table in docs/testing.md; of those that are
+// not there, why.
 absl::Status Count(std::uint64_t seed) {
+  std::printf(
+      "| backend | operations | cases | cases with their kinds of data |\n|---|---|---|---|\n");
   for (const std::string_view name : kBackends) {
-    std::printf("%-16s ", std::string(name).c_str());
+    const std::string text(name);
     const absl::StatusOr<Backend> backend = OpenBackend(name);
     if (!backend.ok()) {
-      std::printf("%s\n", Text(backend.status()).c_str());
+      std::printf("%s: %s\n", text.c_str(), Text(backend.status()).c_str());
       continue;
     }
     std::size_t operations = 0, cases = 0, kinds = 0;
@@ -148,8 +158,7 @@ absl::Status Count(std::uint64_t seed) {
       cases += shapes->size();
       kinds += shapes->size() * operation->data.size();
     }
-    std::printf("%zu operations, %zu cases, %zu with their kinds of data\n", operations, cases,
-                kinds);
+    std::printf("| %s | %zu | %zu | %zu |\n", text.c_str(), operations, cases, kinds);
   }
   return absl::OkStatus();
 }
@@ -245,8 +254,8 @@ absl::StatusOr<int> Check(Options options) {
     if (++failures == options.most_failures) break;
   }
   if (own) CasesEnd();
-  std::printf("%s: %lld cases, %lld with their kinds of data, seed %llu: %s\n",
-              SuiteName(*implementation).c_str(), static_cast<long long>(cases),
+  std::printf("%s: %s, %lld with their kinds of data, seed %llu: %s\n",
+              SuiteName(*implementation).c_str(), Cases(cases).c_str(),
               static_cast<long long>(kinds), static_cast<unsigned long long>(options.seed),
               failures == 0 ? "all right" : absl::StrCat(failures, " failed").c_str());
   return failures;
@@ -254,27 +263,50 @@ absl::StatusOr<int> Check(Options options) {
 
 int Main(int argc, char** argv) {
   Options options;
-  CLI::App app("Checks implementations of operations against the reference.");
-  app.add_option("--operation", options.operation, "the operation, such as pack/gfx942/dense");
+  CLI::App app("Checks implementations of operations against the reference.", "check");
+  app.footer(
+      "Exit status: 0 all right, 1 a case fails, 2 a mistake in what was asked.\n"
+      "docs/testing.md says what a case is, and how its name and its shape are written.");
+  app.add_option("--operation", options.operation,
+                 "The operation, such as pack/gfx942/dense (--list names all)")
+      ->type_name("NAME")
+      ->check(NotEmpty());
   app.add_option("--backend", options.backend,
-                 "host, emulator_gfx942, emulator_gfx950 or gpu (the first that it runs on)");
-  app.add_option("--shapes", options.shapes, "shapes in place of the operation's own");
-  app.add_option("--case", options.one_case, "one case: backend/operation.shape");
+                 "host, emulator_gfx942, emulator_gfx950 or gpu. Default the first of them that "
+                 "the operation runs on")
+      ->type_name("BACKEND")
+      ->check(NotEmpty());
+  app.add_option("--shapes", options.shapes,
+                 "Shapes in place of the operation's own, such as 'A=16 B=128,256 unit=1 "
+                 "by=packer': a name and its values for each dimension")
+      ->type_name("SHAPES")
+      ->check(NotEmpty());
+  app.add_option("--case", options.one_case,
+                 "One case, backend/operation.shape, as a failure names it")
+      ->type_name("CASE")
+      ->check(NotEmpty());
   app.add_option("--kernel", options.kernel,
-                 "a JSON file of your own kernel (tests/differential/own_kernel.h)");
-  app.add_option("--data", options.data, "one kind of data, such as 'random bits' (all)");
-  app.add_option("--seed", options.seed, "of shapes and data (1)")
-      ->check([](const std::string& text) -> std::string {
-        std::uint64_t seed = 0;  // past 2^64 CLI11 takes the last number before it
-        if (absl::SimpleAtoi(text, &seed)) return "";
-        return absl::StrCat("'", text, "': expected a whole number below 2^64");
-      });
-  app.add_option("--most-failures", options.most_failures, "after which to stop (3)");
+                 "A JSON file that describes your own kernel or function "
+                 "(examples/own_kernel, tests/differential/own_kernel.h)")
+      ->type_name("FILE")
+      ->check(NotEmpty());
+  app.add_option("--data", options.data,
+                 "One kind of data, such as 'random bits'. Default all that the operation has")
+      ->type_name("KIND")
+      ->check(NotEmpty());
+  app.add_option("--seed", options.seed, "Of shapes and data. Default 1")
+      ->type_name("N")
+      ->check(Seed());
+  app.add_option("--most-failures", options.most_failures,
+                 "After how many failures to stop; 0: after none. Default 3")
+      ->type_name("N")
+      ->check(WholeNumber(0, std::numeric_limits<int>::max()));
   app.add_option("--timeout", options.timeout,
-                 "seconds that a case of your own kernel may take; 0: any (120)")
-      ->check(CLI::Range(0, 86400));
-  app.add_flag("--list", options.list, "list operations, dimensions and arguments");
-  app.add_flag("--count", options.count, "count the operations and cases of each backend");
+                 "Seconds that a case of your own kernel may take; 0: any. Default 120")
+      ->type_name("SECONDS")
+      ->check(WholeNumber(0, 86400));
+  app.add_flag("--list", options.list, "List operations, dimensions and arguments");
+  app.add_flag("--count", options.count, "Count the operations and cases of each backend");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

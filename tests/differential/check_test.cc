@@ -1,34 +1,19 @@
 // What `check` says where an own function or kernel does not come to an end, and of mistakes on its
 // command line. (The examples' test has those of descriptions.)
 
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 
 #include "gtest/gtest.h"
+#include "tests/programs/run_program.h"
 
+namespace lanewise {
 namespace {
 
 std::string check_path, library_path, code_object_path;
 
-struct Result {
-  int status = -1;
-  std::string output;
-};
-
-Result Check(const std::string& arguments) {
-  Result result;
-  std::FILE* const pipe = popen((check_path + " " + arguments + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return result;
-  std::array<char, 4096> buffer;
-  while (std::fgets(buffer.data(), buffer.size(), pipe) != nullptr) result.output += buffer.data();
-  result.status = WEXITSTATUS(pclose(pipe));
-  return result;
-}
+Ran Check(const std::string& arguments) { return RunShell(check_path + " " + arguments); }
 
 std::string Write(const std::string& text) {
   const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/own.json";
@@ -49,15 +34,9 @@ std::string WithKernel(const std::string& arch, const std::string& kernel,
                R"(], "block": [64], "arguments": ["elements"]})");
 }
 
-void ExpectSays(const Result& result, int status, const std::string& says) {
-  EXPECT_EQ(result.status, status) << result.output;
-  EXPECT_NE(result.output.find(says), std::string::npos)
-      << "expected \"" << says << "\", got " << result.output;
-}
-
 TEST(Check, ACrashNamesTheCaseAndHowToRepeatIt) {
   const std::string json = WithFunction("crashes");
-  const Result result = Check("--kernel " + json);
+  const Ran result = Check("--kernel " + json);
   ExpectSays(result, 1, "it crashes: an access to memory that is not there (SIGSEGV)");
   ExpectSays(result, 1,
              "again: ./bazelw run //tests/differential:check -- --case 'host/pack/plain.");
@@ -72,7 +51,7 @@ TEST(Check, WhatNeverEndsIsEnded) {
 TEST(Check, WhatEndsTheProcessIsSaid) {
   for (const char* const function : {"exits", "exits_quickly"}) {
     const std::string json = WithFunction(function);
-    const Result result = Check("--kernel " + json);
+    const Ran result = Check("--kernel " + json);
     ExpectSays(result, 1, "host/pack/plain.");
     ExpectSays(result, 1, "it ends the process (exit)");
     ExpectSays(result, 1,
@@ -127,20 +106,24 @@ TEST(Check, MistakesOnTheCommandLineSayWhatThereIs) {
   ExpectSays(Check("--case nothing"), 2, "expected backend/operation.shape");
   ExpectSays(Check("--seed 18446744073709551616 --list"), 2,
              "'18446744073709551616': expected a whole number below 2^64");
+  ExpectSays(Check("--operation ''"), 2, "--operation: is empty");
+  ExpectSays(Check("--most-failures x --list"), 2,
+             "--most-failures: 'x': expected a whole number from 0 to 2147483647");
   ExpectSays(Check("--seed -1 --list"), 2, "'-1': expected a whole number below 2^64");
-  ExpectSays(Check("--timeout -1 --list"), 2, "--timeout: Value -1 not in range");
+  ExpectSays(Check("--timeout -1 --list"), 2,
+             "--timeout: '-1': expected a whole number from 0 to 86400");
 }
 
 TEST(Check, AKindOfDataThatTheOperationLacksIsAMistakeOfTheCommandLine) {
-  const Result result = Check("--operation pack/gfx942/dense --data normal");
+  const Ran result = Check("--operation pack/gfx942/dense --data normal");
   ExpectSays(result, 2, "--data 'normal': pack/gfx942/dense has iota, random bits");
-  EXPECT_EQ(result.output.find("failed"), std::string::npos) << result.output;
+  EXPECT_EQ(result.err.find("failed"), std::string::npos) << Text(result);
 }
 
 TEST(Check, WhatContradictsTheCaseOrTheKernelIsRefused) {
   const std::string one_case =
       "--case 'host/pack/gfx942/dense.A=16,B=128,unit=1,by=packer' --data iota ";
-  ExpectSays(Check(one_case), 0, "1 cases, 1 with their kinds of data, seed 1: all right");
+  ExpectSays(Check(one_case), 0, "1 case, 1 with their kinds of data, seed 1: all right");
   ExpectSays(Check(one_case + "--backend host"), 0, "all right");
   ExpectSays(Check(one_case + "--backend emulator_gfx942"), 2,
              "--backend 'emulator_gfx942': --case says 'host'");
@@ -153,13 +136,14 @@ TEST(Check, WhatContradictsTheCaseOrTheKernelIsRefused) {
 }
 
 }  // namespace
+}  // namespace lanewise
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (argc < 4) return 2;
   const std::string here = std::string(std::getenv("PWD")) + "/";
-  check_path = argv[1];
-  library_path = here + argv[2];
-  code_object_path = here + argv[3];
+  lanewise::check_path = argv[1];
+  lanewise::library_path = here + argv[2];
+  lanewise::code_object_path = here + argv[3];
   return RUN_ALL_TESTS();
 }

@@ -1,41 +1,19 @@
 // What a test of a backend says of a mistake in how it is started: none may pass as a run.
 
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "gtest/gtest.h"
+#include "tests/programs/run_program.h"
 
+namespace lanewise {
 namespace {
 
 std::string host_path;
 
-struct Result {
-  int status = -1;
-  std::string output;
-};
-
 // No case runs: it is about what comes before them.
-Result Start(const std::string& environment, const std::string& arguments) {
-  Result result;
-  const std::string command = "env -u XML_OUTPUT_FILE -u LANEWISE_NIGHTLY -u LANEWISE_SEED " +
-                              environment + " " + host_path + " --gtest_filter=none " + arguments +
-                              " 2>&1";
-  std::FILE* const pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return result;
-  std::array<char, 4096> buffer;
-  while (std::fgets(buffer.data(), buffer.size(), pipe) != nullptr) result.output += buffer.data();
-  result.status = WEXITSTATUS(pclose(pipe));
-  return result;
-}
-
-void ExpectSays(const Result& result, int status, const std::string& says) {
-  EXPECT_EQ(result.status, status) << result.output;
-  EXPECT_NE(result.output.find(says), std::string::npos)
-      << "expected \"" << says << "\", got " << result.output;
+Ran Start(const std::string& environment, const std::string& arguments) {
+  return RunShell("env -u XML_OUTPUT_FILE -u LANEWISE_NIGHTLY -u LANEWISE_SEED " + environment +
+                  " " + host_path + " --gtest_filter=none " + arguments);
 }
 
 TEST(DifferentialMain, ABackendThatThereIsNotFails) {
@@ -63,10 +41,11 @@ TEST(DifferentialMain, MinutesAreANumber) {
 }
 
 }  // namespace
+}  // namespace lanewise
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (argc != 2) return 2;
-  host_path = argv[1];
+  lanewise::host_path = argv[1];
   return RUN_ALL_TESTS();
 }
