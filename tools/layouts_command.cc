@@ -1,10 +1,12 @@
 #include <charconv>
 #include <cstdint>
+#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -15,9 +17,11 @@
 #include "absl/strings/str_split.h"
 #include "base/option_values.h"
 #include "base/text.h"
+#include "checkpoint/atomic_file.h"
 #include "layouts/bind.h"
 #include "layouts/catalogue.h"
 #include "layouts/order.h"
+#include "layouts/picture.h"
 #include "tools/command.h"
 #include "tools/console.h"
 #include "tools/options.h"
@@ -31,6 +35,8 @@ struct Options {
   std::string at;
   std::optional<std::int64_t> byte;
   std::vector<std::string> parameters;
+  std::string picture;
+  bool overwrite = false;
 };
 
 absl::StatusOr<std::int64_t> ParseNumber(std::string_view text) {
@@ -225,6 +231,25 @@ absl::StatusOr<std::vector<std::string>> PlaceLines(const Options& options, cons
   return lines;
 }
 
+// Draws the layout at --shape, or where it was not given at extents that show what it does.
+absl::Status WritePicture(const Options& options, const Layout& layout) {
+  PictureSubject subject = {layout, options.shape};
+  if (options.shape.empty()) {
+    absl::StatusOr<PictureSubject> chosen = SubjectOf(layout);
+    if (!chosen.ok()) return chosen.status();
+    subject = *std::move(chosen);
+  }
+  const absl::StatusOr<std::string> svg = PictureSvg(subject.layout, subject.extents);
+  if (!svg.ok()) return svg.status();
+  const std::string path = UserPath(options.picture);
+  std::error_code error;
+  if (!options.overwrite && std::filesystem::exists(path, error)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(path, " is there already; --overwrite replaces it"));
+  }
+  return WriteFileAtomically(path, *svg);
+}
+
 absl::Status ShowLayouts(const Options& options) {
   if (options.name.empty()) {
     PrintList();
@@ -237,6 +262,10 @@ absl::Status ShowLayouts(const Options& options) {
     absl::StatusOr<std::vector<std::string>> placed = PlaceLines(options, *layout);
     if (!placed.ok()) return placed.status();
     lines = *std::move(placed);
+  }
+  if (!options.picture.empty()) {
+    if (absl::Status status = WritePicture(options, *layout); !status.ok()) return status;
+    lines.push_back(absl::StrCat("  picture    ", options.picture));
   }
   PrintAbout(*layout);
   for (const std::string& line : lines) PrintLine(line);
@@ -278,6 +307,14 @@ Action AddLayouts(CLI::App& app) {
               "times")
       ->type_name("NAME=N")
       ->needs(name);
+  CLI::Option* const picture =
+      app.add_option("--picture", options->picture,
+                     "Draw it into an SVG file, at --shape or at extents that show what it does")
+          ->type_name("FILE")
+          ->needs(name)
+          ->check(NotEmpty());
+  app.add_flag("--overwrite", options->overwrite, "Replace a picture that is there already")
+      ->needs(picture);
   return [options] { return ShowLayouts(*options); };
 }
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -84,12 +85,20 @@ absl::Status ReadIntoCache(const std::string& path) {
 absl::Status TouchMemory(const std::string& path, std::int64_t bytes) {
   const int fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
   if (fd < 0) return Failed(absl::StrCat("cannot make ", path));
-  const int error = posix_fallocate(fd, 0, bytes);
+  // Reserving alone leaves pages of memory untouched until they are written.
+  const std::vector<char> zeros(1 << 20);
+  bool written = true;
+  for (std::int64_t left = bytes; left > 0 && written;) {
+    const ssize_t done = write(fd, zeros.data(), std::min<std::size_t>(left, zeros.size()));
+    written = done > 0;
+    left -= done;
+  }
+  const int error = errno;
   close(fd);
   unlink(path.c_str());
   errno = error;
-  return error == 0 ? absl::OkStatus()
-                    : Failed(absl::StrCat("no room for ", bytes, " bytes at ", path));
+  return written ? absl::OkStatus()
+                 : Failed(absl::StrCat("no room for ", bytes, " bytes at ", path));
 }
 
 }  // namespace lanewise::benchmarks

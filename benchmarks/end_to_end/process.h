@@ -29,9 +29,9 @@ absl::Status DropFromCache(const std::string& path);
 // Reads a file, so that the cache holds it.
 absl::Status ReadIntoCache(const std::string& path);
 
-// Where files lie in memory, takes `bytes` of it for a file at `path` and frees it: a virtual
-// machine may have given memory that was freed back to its host, and waits for it anew. Elsewhere
-// it reserves room on the disk and frees that.
+// Writes `bytes` zeros to a file at `path` and removes it, so that as much memory was just freed: a
+// virtual machine may have given what was free for some seconds back to its host, and waits for it
+// anew.
 absl::Status TouchMemory(const std::string& path, std::int64_t bytes);
 
 }  // namespace lanewise::benchmarks

@@ -1,5 +1,8 @@
 // The command line itself: exit status, --help, --version, and the layouts command.
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -8,6 +11,11 @@
 
 namespace lanewise {
 namespace {
+
+std::string Contents(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
 
 TEST(UsageTest, HelpAndVersion) {
   const Ran version = RunLanewise({"--version"});
@@ -253,6 +261,30 @@ TEST(LayoutsTest, Bytes) {
   const Ran ran = RunLanewise({"layouts", "gfx942/dense", "--shape", "64,256", "--byte", "11600"});
   ASSERT_EQ(ran.status, 0) << Text(ran);
   EXPECT_NE(ran.out.find("row = 37, k = 200"), std::string::npos) << Text(ran);
+}
+
+TEST(LayoutsTest, Pictures) {
+  const std::string file = testing::TempDir() + "/picture.svg";
+  std::filesystem::remove(file);
+  Ran ran = RunLanewise({"layouts", "gfx942/dense", "--shape", "16,128", "--picture", file});
+  ASSERT_EQ(ran.status, 0) << Text(ran);
+  EXPECT_NE(ran.out.find(file), std::string::npos) << Text(ran);
+  const std::string chosen = Contents(file);
+  // Row 3, k = 72 begins at 1328 = 1024 half + 256 group + 16 row (seed 000, dense_copy).
+  EXPECT_NE(chosen.find("tile=0 step=0 half=1 group=1 r=3 block=0 byte=0: offset 1328"),
+            std::string::npos);
+  ran = RunLanewise({"layouts", "gfx942/row_codes", "--picture", file});
+  EXPECT_EQ(ran.status, 1) << Text(ran);
+  EXPECT_NE(ran.err.find("is there already; --overwrite"), std::string::npos) << Text(ran);
+  EXPECT_EQ(Contents(file), chosen);
+  // A layout with a parameter that was given no size has a picture of its own choice.
+  ran = RunLanewise({"layouts", "flashmla/q_fused", "--picture", file, "--overwrite"});
+  EXPECT_EQ(ran.status, 0) << Text(ran);
+  EXPECT_NE(Contents(file), chosen);
+  ran = RunLanewise({"layouts", "gfx942/dense", "--shape", "4096,4096", "--picture", file});
+  EXPECT_EQ(ran.status, 1) << Text(ran);
+  ran = RunLanewise({"layouts", "--picture", file});
+  EXPECT_EQ(ran.status, 2) << Text(ran);
 }
 
 }  // namespace

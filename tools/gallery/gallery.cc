@@ -13,16 +13,17 @@
 namespace lanewise::tools {
 namespace {
 
-constexpr std::string_view kHead =
-    "# Gallery of layouts\n\n"
-    "<!-- written by bazel run //tools/gallery:write -- docs -->\n\n"
-    "Every layout of [layouts/catalogue.h](../layouts/catalogue.h). In each picture the array "
-    "stands "
-    "above, with the\noffset where each run of units goes; below stands memory, with the "
-    "coordinate "
-    "that lies there. A cell has the same\ncolour in both, blue where memory begins and red where "
-    "it ends. [layouts.md](layouts.md) explains the notation. A\npicture of other extents:\n\n"
-    "    ./bazelw run //:lanewise -- layouts gfx942/dense --shape 32,128 --picture dense.svg\n";
+constexpr std::string_view kHead = R"(# Gallery of layouts
+
+<!-- written by bazel run //tools/gallery:write -- docs -->
+
+Every layout of [layouts/catalogue.h](../layouts/catalogue.h). In each picture the array stands above, with the
+offset where each run of units goes; below stands memory, with the coordinate that lies there. A cell has the same
+colour in both, blue where memory begins and red where it ends. [layouts.md](layouts.md) explains the notation. A
+picture of other extents:
+
+    ./bazelw run //:lanewise -- layouts gfx942/dense --shape 32,128 --picture dense.svg
+)";
 
 std::string FileNameOf(std::string_view tag) {
   std::string name(tag);
