@@ -128,7 +128,7 @@ TEST(SynthesizeCommandTest, Refusals) {
   };
   refused({"--model", "gpt-3"}, 1, "there is no model 'gpt-3'; there are\n  deepseek-v4-flash:");
   refused({"--model", "nowhere.json"}, 1, "nowhere.json");
-  refused({"--model", "gpt-oss-20b", "--size", "hidden"}, 2, "hidden is not NAME=NUMBER");
+  refused({"--model", "gpt-oss-20b", "--size", "hidden"}, 2, "'hidden': expected NAME=N");
   refused({"--model", "gpt-oss-20b", "--size", "width=2"}, 1, "there is no size 'width'");
   refused({"--model", "gpt-oss-20b", "--layers", "0"}, 2, "--layers");
   refused({"--model", "gpt-oss-20b", "--shard-size", "0"}, 2, "--shard-size");
