@@ -51,7 +51,11 @@ void AppendEscaped(std::uint32_t code, std::string* text) {
       *text += "\\t";
       break;
     default:
-      absl::StrAppendFormat(text, code < 0x80 ? "\\x%02X" : "\\u%04X", code);
+      if (code < 0x80) {
+        absl::StrAppendFormat(text, "\\x%02X", code);
+      } else {
+        absl::StrAppendFormat(text, "\\u%04X", code);
+      }
   }
 }
 

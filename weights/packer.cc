@@ -4,7 +4,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -202,6 +206,22 @@ class Stretches {
   ReadAhead::Stretch stretch_;
 };
 
+// All that plans follow from.
+std::vector<std::int64_t> PlanKey(const BoundLayout& layout) {
+  std::vector<std::int64_t> key = {VectorBytes(), layout.units(), layout.lead_units()};
+  for (int i = 0; i < layout.regions(); ++i) {
+    const Region& region = layout.region(i);
+    key.insert(key.end(), {region.digits, region.axis_begin, region.logical_base,
+                           region.memory_base, region.units});
+    for (int k = 0; k < region.digits; ++k) {
+      const Digit& digit = region.digit[k];
+      key.insert(key.end(), {digit.axis, digit.size, digit.coordinate_stride, digit.logical_stride,
+                             digit.memory_stride, region.memory_order[k]});
+    }
+  }
+  return key;
+}
+
 }  // namespace
 
 absl::StatusOr<Packer> Packer::Create(const BoundLayout& layout) {
@@ -211,26 +231,48 @@ absl::StatusOr<Packer> Packer::Create(const BoundLayout& layout) {
   }
   Packer packer;
   packer.layout_ = layout;
+  packer.plans_ = PlansOf(layout);
+  packer.leads_ = packer.plans_->leads;
+  return packer;
+}
+
+Packer::Plans Packer::MakePlans(const BoundLayout& layout) {
+  Plans plans;
   PlanOptions options;
   options.vector_bytes = VectorBytes();
   options.target_block_bytes = kTargetBlockBytes;
   options.lead_bytes = layout.regions() > 1 ? layout.lead_units() : 0;
   for (int i = 0; i < layout.regions(); ++i) {
-    packer.plans_.push_back(PlanRegion(layout.region(i), options));
+    plans.to_memory.push_back(PlanRegion(layout.region(i), options));
   }
-  if (layout.regions() == 0) return packer;
-  packer.leads_ = packer.plans_[0].leads;
-  options.lead_bytes = packer.lead_bytes();
+  if (layout.regions() == 0) return plans;
+  plans.leads = plans.to_memory[0].leads;
+  options.lead_bytes = plans.leads == 0 ? 0 : layout.units() / plans.leads;
   options.target_block_bytes = kTargetInverseBytes;
   options.to_rows = true;
   for (int i = 0; i < layout.regions(); ++i) {
-    packer.inverse_plans_.push_back(PlanRegion(layout.region(i), options));
+    plans.to_rows.push_back(PlanRegion(layout.region(i), options));
   }
-  return packer;
+  return plans;
+}
+
+std::shared_ptr<const Packer::Plans> Packer::PlansOf(const BoundLayout& layout) {
+  static std::mutex mutex;
+  static std::map<std::vector<std::int64_t>, std::weak_ptr<const Plans>> all;
+  std::vector<std::int64_t> key = PlanKey(layout);
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::weak_ptr<const Plans>& known = all[std::move(key)];
+  std::shared_ptr<const Plans> plans = known.lock();
+  if (plans == nullptr) {
+    plans = std::make_shared<const Plans>(MakePlans(layout));
+    known = plans;
+  }
+  return plans;
 }
 
 absl::Status Packer::CheckRegisters() const {
-  for (const RegionPlan& plan : plans_) {
+  if (plans_ == nullptr) return absl::OkStatus();  // not of Create: no leads
+  for (const RegionPlan& plan : plans_->to_memory) {
     if (plan.vector_bytes <= VectorBytes()) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("the packer was made for registers of ", plan.vector_bytes,
@@ -262,7 +304,7 @@ absl::StatusOr<RewriteCounts> Packer::PackLeads(const RowSource& source, const P
       options.stores == PackOptions::Stores::kStreaming ||
       (options.stores == PackOptions::Stores::kAuto && std::ssize(memory) >= kStreamingBytes);
   std::mutex mutex;
-  for (const RegionPlan& plan : plans_) {
+  for (const RegionPlan& plan : plans_->to_memory) {
     const std::int64_t blocks_a_lead = plan.blocks / leads_;
     const std::int64_t begin_block = first * blocks_a_lead;
     // Whole lines straight from registers, or through a buffer.
@@ -324,7 +366,7 @@ absl::Status Packer::UnpackLeads(std::span<const std::uint8_t> memory, std::int6
   if (absl::Status status = CheckRegisters(); !status.ok()) return status;
   if (count == 0) return absl::OkStatus();
   const bool streaming = std::ssize(memory) >= kStreamingBytes;
-  for (const RegionPlan& plan : inverse_plans_) {
+  for (const RegionPlan& plan : plans_->to_rows) {
     const std::int64_t blocks_a_lead = plan.blocks / leads_;
     const std::int64_t begin_block = first * blocks_a_lead;
     const bool may_stream = streaming && plan.vector_bytes == 64 && plan.byte_begin % 64 == 0;

@@ -14,6 +14,7 @@
 // lane-major.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -69,12 +70,20 @@ class Packer {
   }
 
  private:
+  // Of a layout's regions. Checkpoints have tens of thousands of weights of a few shapes, and a
+  // plan is many times what else a packer holds: packers of equal layouts share theirs.
+  struct Plans {
+    std::vector<RegionPlan> to_memory, to_rows;
+    std::int64_t leads = 0;
+  };
+  static Plans MakePlans(const BoundLayout& layout);
+  static std::shared_ptr<const Plans> PlansOf(const BoundLayout& layout);
+
   // FailedPrecondition where an instruction set was switched off after Create.
   absl::Status CheckRegisters() const;
 
   BoundLayout layout_;
-  std::vector<RegionPlan> plans_;          // of the layout's regions, to memory
-  std::vector<RegionPlan> inverse_plans_;  // ... and to rows
+  std::shared_ptr<const Plans> plans_;
   std::int64_t leads_ = 0;
 };
 

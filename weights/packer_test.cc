@@ -1,5 +1,7 @@
 #include "weights/packer.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -268,6 +270,34 @@ TEST(Packer, RefusesWhatDoesNotFit) {
                                     [](const BoundCase& test) { return test.bound.axes() == 4; });
   ASSERT_NE(gate_up, cases.end());
   EXPECT_FALSE(Packer::Create(gate_up->bound).ok());
+}
+
+// A checkpoint has tens of thousands of weights, and few shapes: 12 KiB of plans for each of them
+// were more than a GiB.
+TEST(Packer, EqualLayoutsShareTheirPlans) {
+  const std::int64_t extents[] = {32, 256}, other_extents[] = {48, 256};
+  const auto bound = Bind(CatalogueLayout("gfx942/dense"), extents);
+  const auto other = Bind(CatalogueLayout("gfx942/dense"), other_extents);
+  ASSERT_TRUE(bound.ok() && other.ok());
+  const auto before = mallinfo2().uordblks;
+  std::vector<Packer> packers;
+  for (int i = 0; i < 1000; ++i) packers.push_back(*Packer::Create(i % 2 == 0 ? *bound : *other));
+  EXPECT_LT((mallinfo2().uordblks - before) / packers.size(), 2 * sizeof(Packer) + 512);
+  // What they share is their own layout's.
+  std::vector<std::uint8_t> weights(48 * 256);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    weights[i] = static_cast<std::uint8_t>(i * 7 + i / 256);
+  for (const std::size_t i : {std::size_t{998}, std::size_t{999}}) {
+    const BoundLayout& layout = packers[i].layout();
+    std::vector<std::uint8_t> memory(layout.units(), 0xA5);
+    ASSERT_TRUE(packers[i].Pack(ContiguousRows(weights, 256), {}, memory).ok());
+    for (std::int64_t row = 0; row < layout.extent(0); ++row) {
+      for (std::int64_t k = 0; k < 256; ++k) {
+        const std::int64_t at[] = {row, k};
+        ASSERT_EQ(memory[layout.Offset(at)], weights[row * 256 + k]) << "row " << row << " k " << k;
+      }
+    }
+  }
 }
 
 }  // namespace
