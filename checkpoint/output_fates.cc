@@ -22,9 +22,13 @@ std::string_view FateName(FileReport::Fate fate) {
   return "unknown";
 }
 
-bool OutputRules::NamesWhenComplete(const std::string& path) const {
+bool IsNameTaken(const std::string& path) {
   std::error_code error;
-  return !overwrite || (resume && !fs::exists(path, error));
+  return fs::exists(fs::symlink_status(path, error));
+}
+
+bool OutputRules::NamesWhenComplete(const std::string& path) const {
+  return !overwrite || (resume && !IsNameTaken(path));
 }
 
 absl::Status CheckShard(const JobShard& shard) {
@@ -39,14 +43,13 @@ absl::StatusOr<std::vector<FileReport>> DealOutputs(std::vector<FileReport> file
   std::vector<std::int64_t> bytes;
   for (const FileReport& file : files) bytes.push_back(file.bytes);
   const std::vector<int> owner = DealFiles(bytes, rules.shard.count);
-  std::error_code error;
   for (std::size_t i = 0; i < files.size(); ++i) {
     FileReport& file = files[i];
     if (owner[i] != rules.shard.index) {
       file.fate = FileReport::Fate::kOthers;
       continue;
     }
-    if (!fs::exists(file.path, error)) continue;
+    if (!IsNameTaken(file.path)) continue;
     if (!rules.resume) {
       if (rules.overwrite) continue;
       return absl::AlreadyExistsError(absl::StrCat(

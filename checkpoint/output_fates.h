@@ -43,6 +43,9 @@ struct OutputRules {
   bool NamesWhenComplete(const std::string& path) const;
 };
 
+// Whether something has this name: a link to nothing too, which opening would pass over.
+bool IsNameTaken(const std::string& path);
+
 // InvalidArgument unless 0 <= index < count.
 absl::Status CheckShard(const JobShard& shard);
 

@@ -1,7 +1,6 @@
 #include "checkpoint/run_files.h"
 
 #include <cstddef>
-#include <filesystem>
 #include <system_error>
 
 #include "absl/status/statusor.h"
@@ -32,8 +31,7 @@ std::optional<Piece> PiecedFile::Next() {
 }
 
 absl::Status PiecedFile::Finish() {
-  std::error_code error;
-  if (!rules_.overwrite && std::filesystem::exists(path_, error)) {
+  if (!rules_.overwrite && IsNameTaken(path_)) {
     return absl::AlreadyExistsError(absl::StrCat(path_, " has appeared meanwhile"));
   }
   if (absl::Status status = Name(); !status.ok()) return status;

@@ -1,12 +1,10 @@
 #include <charconv>
 #include <cstdint>
-#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -18,6 +16,7 @@
 #include "base/option_values.h"
 #include "base/text.h"
 #include "checkpoint/atomic_file.h"
+#include "checkpoint/output_fates.h"
 #include "layouts/bind.h"
 #include "layouts/catalogue.h"
 #include "layouts/order.h"
@@ -242,8 +241,7 @@ absl::Status WritePicture(const Options& options, const Layout& layout) {
   const absl::StatusOr<std::string> svg = PictureSvg(subject.layout, subject.extents);
   if (!svg.ok()) return svg.status();
   const std::string path = UserPath(options.picture);
-  std::error_code error;
-  if (!options.overwrite && std::filesystem::exists(path, error)) {
+  if (!options.overwrite && IsNameTaken(path)) {
     return absl::AlreadyExistsError(
         absl::StrCat(path, " is there already; --overwrite replaces it"));
   }

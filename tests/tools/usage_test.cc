@@ -283,6 +283,13 @@ TEST(LayoutsTest, Pictures) {
   EXPECT_NE(Contents(file), chosen);
   ran = RunLanewise({"layouts", "gfx942/dense", "--shape", "4096,4096", "--picture", file});
   EXPECT_EQ(ran.status, 1) << Text(ran);
+  // A link to nothing has a name too.
+  const std::string link = testing::TempDir() + "/link.svg";
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink("nowhere", link);
+  ran = RunLanewise({"layouts", "gfx942/row_codes", "--picture", link});
+  EXPECT_EQ(ran.status, 1) << Text(ran);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
   ran = RunLanewise({"layouts", "--picture", file});
   EXPECT_EQ(ran.status, 2) << Text(ran);
 }

@@ -76,6 +76,17 @@ TEST_F(VerifyTest, IndexAndFilesBesideIt) {
   ExpectFound(RunLanewise({"verify", out}), {"has no model.safetensors.index.json"});
 }
 
+// Of a directory with ranks, files beside them would be looked at by nobody.
+TEST_F(VerifyTest, FilesBesideRanks) {
+  const std::string in = directory_.File("model"), out = directory_.File("out");
+  std::filesystem::create_directory(in);
+  ASSERT_TRUE(DividingDeepseek().WriteSharded(in, 3).ok());
+  ASSERT_EQ(RunLanewise({"prepare", in, out, "--target", "gfx942", "--tp", "2"}).status, 0);
+  ASSERT_EQ(RunLanewise({"verify", out}).status, 0);
+  directory_.Write("out/stray.safetensors", "junk");
+  ExpectFound(RunLanewise({"verify", out}), {"stray.safetensors beside its ranks"});
+}
+
 // A flipped bit anywhere in any tensor's bytes.
 TEST_F(VerifyTest, FlippedBit) {
   Make(FamilyNamed("generic_mxfp4").make(), "gfx942");

@@ -134,6 +134,18 @@ absl::Status CheckWhole(const PreparedCheckpoint& prepared, const std::string& a
   return absl::OkStatus();
 }
 
+// Ranks stand alone: a tensor file beside them is of no rank, and nobody would look at it.
+absl::Status CheckNothingBesideRanks(const std::string& path) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.ends_with(".safetensors") && !name.ends_with(".safetensors.index.json")) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " holds ", name, " beside its ranks, to which it does not belong"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<VerifyReport> VerifyPrepared(const VerifyRequest& request,
@@ -146,6 +158,10 @@ absl::StatusOr<VerifyReport> VerifyPrepared(const VerifyRequest& request,
   }
   VerifyReport report;
   const std::vector<std::string> paths = RankPaths(request.prepared);
+  if (paths[0] != request.prepared) {
+    absl::Status alone = CheckNothingBesideRanks(request.prepared);
+    if (!alone.ok()) return alone;
+  }
   std::vector<PreparedSource> sources;
   for (const std::string& path : paths) {
     const absl::StatusOr<PreparedCheckpoint> prepared = PreparedCheckpoint::Open(path, "");
