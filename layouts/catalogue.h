@@ -3,7 +3,7 @@
 
 // The layouts this project knows, one entry each. Tests, benchmarks, the command and the
 // documentation all loop over this list. To add one: an entry here, and its reference in reference/
-// spelled out with Eigen; tests/layouts/ compares the two.
+// spelled out with Eigen; tests/differential compares the two.
 //
 // Lanes are numbered as on the GPU: lane l of a wave of 64 has lane group l / 16 and r = l % 16
 // (for the 32-row instructions l / 32 and l % 32).

@@ -17,7 +17,7 @@ namespace {
 struct DrawnCell {
   std::string offset, fill, label;
 
-  friend auto operator<=>(const DrawnCell&, const DrawnCell&) = default;
+  friend bool operator==(const DrawnCell&, const DrawnCell&) = default;
 };
 
 // What a reader of the SVG finds in it, in its order: the panel of the array, then of memory.
