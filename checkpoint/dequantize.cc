@@ -167,7 +167,7 @@ bool IsNarrowFloat(DType dtype) {
 
 absl::StatusOr<DequantizeReport> DequantizeCheckpoint(const DequantizeRequest& request,
                                                       const RewriteProgress& progress) {
-  const absl::StatusOr<TensorSet> set = TensorSet::Open(request.in);
+  const absl::StatusOr<TensorSet> set = OpenUnprepared(request.in);
   if (!set.ok()) return set.status();
   DequantizeReport report;
   report.source_bytes = set->total_bytes();

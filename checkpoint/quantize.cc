@@ -127,7 +127,7 @@ std::string QuantizedScaleName(const std::string& name) {
 absl::StatusOr<QuantizeReport> QuantizeCheckpoint(const QuantizeRequest& request,
                                                   const RewriteProgress& progress) {
   if (absl::Status status = ValidateMxOptions(request.options); !status.ok()) return status;
-  const absl::StatusOr<TensorSet> set = TensorSet::Open(request.in);
+  const absl::StatusOr<TensorSet> set = OpenUnprepared(request.in);
   if (!set.ok()) return set.status();
   QuantizeReport report;
   report.source_bytes = set->total_bytes();

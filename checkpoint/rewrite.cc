@@ -92,11 +92,6 @@ class Rewriter {
   absl::Status CheckPlaces() const {
     std::error_code error;
     for (std::size_t i = 0; i < files_.size(); ++i) {
-      const SafetensorsFile& source = set_.shards()[i].file;
-      if (source.metadata().count(std::string(kFormatKey)) != 0) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(source.path(), " is a prepared file: restore it first"));
-      }
       for (const TensorSet::Shard& shard : set_.shards()) {
         if (fs::equivalent(files_[i].path, shard.file.path(), error)) {
           return absl::InvalidArgumentError(
@@ -226,6 +221,17 @@ class Rewriter {
 };
 
 }  // namespace
+
+absl::StatusOr<TensorSet> OpenUnprepared(const std::string& path) {
+  absl::StatusOr<TensorSet> set = TensorSet::Open(path);
+  if (!set.ok()) return set.status();
+  for (const TensorSet::Shard& shard : set->shards()) {
+    if (shard.file.metadata().count(std::string(kFormatKey)) == 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(shard.file.path(), " is a prepared file: restore it first"));
+  }
+  return set;
+}
 
 absl::StatusOr<RewriteReport> RewriteCheckpoint(const TensorSet& set, const RewriteRequest& request,
                                                 const MetadataChange& metadata,

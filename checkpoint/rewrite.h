@@ -89,13 +89,16 @@ struct RewriteReport {
 // Told of output bytes written, out of all.
 using RewriteProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
-// Writes the checkpoint. `set` was opened from request.in; tensors[i] is what set.tensors()[i]
+// The checkpoint at `path`; InvalidArgument for a prepared one, whose tensors are no elements and
+// codes any more.
+absl::StatusOr<TensorSet> OpenUnprepared(const std::string& path);
+
+// Writes the checkpoint. `set` is OpenUnprepared(request.in); tensors[i] is what set.tensors()[i]
 // becomes. An index is written where the source has one. Refuses an `out` that exists (as
-// OutputRules say) or is a file of the source, names that two outputs share, a prepared checkpoint,
-// a source that changes meanwhile, and a `memory` that is too little for the smallest piece, saying
-// what it takes. A file that is there is kept, where rules.resume says so, if its header is byte
-// for byte the one that would be written, its size is what that says, and the source's files are
-// older.
+// OutputRules say) or is a file of the source, names that two outputs share, a source that changes
+// meanwhile, and a `memory` that is too little for the smallest piece, saying what it takes. A file
+// that is there is kept, where rules.resume says so, if its header is byte for byte the one that
+// would be written, its size is what that says, and the source's files are older.
 absl::StatusOr<RewriteReport> RewriteCheckpoint(const TensorSet& set, const RewriteRequest& request,
                                                 const MetadataChange& metadata,
                                                 const std::vector<RewrittenTensor>& tensors,

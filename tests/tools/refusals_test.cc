@@ -55,6 +55,16 @@ TEST_F(RefusalsTest, PreparedFilePreparedAgain) {
   ExpectRefused({"verify", in_}, {in_});
 }
 
+// Before anything is said of shapes, which are a layout's.
+TEST_F(RefusalsTest, PreparedFileIsNoSourceOfElements) {
+  Write(FamilyNamed("gpt_oss").make());
+  ASSERT_EQ(RunLanewise(Prepare("gfx942")).status, 0);
+  for (const char* command : {"quantize", "dequantize"}) {
+    ExpectRefused({command, out_, directory_.File("twice")},
+                  {"is a prepared file: restore it first", out_});
+  }
+}
+
 TEST_F(RefusalsTest, NanBytesForGfx942) {
   CheckpointMaker maker = FamilyNamed("generic_mxfp8_blocks").make();
   maker.tensors()[2].bytes[128 * 33 + 77] = 0xFF;  // net.k128.q_proj.weight[33, 77]
