@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -20,14 +19,24 @@ struct DrawnCell {
   friend bool operator==(const DrawnCell&, const DrawnCell&) = default;
 };
 
+// What stands between `before` and the next `after` from `*at` on, which moves behind it.
+std::string Between(const std::string& text, const std::string& before, const std::string& after,
+                    std::size_t* at) {
+  const std::size_t begin = text.find(before, *at) + before.size();
+  const std::size_t end = text.find(after, begin);
+  *at = end + after.size();
+  return text.substr(begin, end - begin);
+}
+
 // What a reader of the SVG finds in it, in its order: the panel of the array, then of memory.
 std::vector<DrawnCell> CellsIn(const std::string& svg) {
-  static const std::regex kCell(
-      "<g><title>[^<]*: offset ([0-9]+)</title><use [^>]*fill=\"([^\"]+)\"/>"
-      "<text [^>]*>([^<]*)</text></g>");
   std::vector<DrawnCell> cells;
-  for (std::sregex_iterator it(svg.begin(), svg.end(), kCell), end; it != end; ++it) {
-    cells.push_back({(*it)[1], (*it)[2], (*it)[3]});
+  for (std::size_t at = 0; (at = svg.find("<g><title>", at)) != std::string::npos;) {
+    DrawnCell cell;
+    cell.offset = Between(svg, ": offset ", "</title>", &at);
+    cell.fill = Between(svg, "fill=\"", "\"", &at);
+    cell.label = Between(svg, "\">", "</text></g>", &at);
+    cells.push_back(cell);
   }
   return cells;
 }
