@@ -172,9 +172,9 @@ class LayoutBinder {
     std::int64_t over = 0;  // units of the split axis that the remainder takes
     bound().split_axis_ = layout_.HasRemainder() ? SplitAxis() : -1;
     for (int axis = 0; axis < count_; ++axis) {
-      const std::int64_t inner = FixedSize(main, axis);
+      const std::int64_t inner = main.FixedSize(axis);
       main_extent[axis] = extents_[axis];
-      if (!HasOpenFactor(main, axis)) {
+      if (!main.HasOpenFactor(axis)) {
         if (extents_[axis] != inner) {
           return Fail(BindFault::kNotTheExactExtent, axis, extents_[axis], inner);
         }
@@ -183,7 +183,7 @@ class LayoutBinder {
       const std::int64_t standing_over = extents_[axis] % inner;
       if (standing_over == 0) continue;
       const std::int64_t allowed =
-          axis == bound().split_axis_ ? FixedSize(layout_.remainder, axis) : 0;
+          axis == bound().split_axis_ ? layout_.remainder.FixedSize(axis) : 0;
       if (standing_over != allowed) {
         result_.remainder = allowed;
         return Fail(BindFault::kNotAMultiple, axis, extents_[axis], inner);
@@ -237,22 +237,9 @@ class LayoutBinder {
     return true;
   }
 
-  static constexpr bool HasOpenFactor(const Pattern& pattern, int axis) {
-    return pattern.factor[pattern.FirstFactor(axis)].IsOpen();
-  }
-
-  // The product of an axis's fixed factors.
-  static constexpr std::int64_t FixedSize(const Pattern& pattern, int axis) {
-    std::int64_t size = 1;
-    for (int i = pattern.FirstFactor(axis); i < pattern.EndFactor(axis); ++i) {
-      if (!pattern.factor[i].IsOpen()) size *= pattern.factor[i].size;
-    }
-    return size;
-  }
-
   constexpr int SplitAxis() const {
     for (int axis = 0; axis < count_; ++axis) {
-      if (HasOpenFactor(layout_.main, axis) && !HasOpenFactor(layout_.remainder, axis)) return axis;
+      if (layout_.main.HasOpenFactor(axis) && !layout_.remainder.HasOpenFactor(axis)) return axis;
     }
     return -1;
   }

@@ -113,6 +113,17 @@ struct Pattern {
     return i;
   }
 
+  // Whether the axis takes extents of any number of its fixed factors' product, and that product;
+  // of a pattern whose parameters have sizes.
+  constexpr bool HasOpenFactor(int axis) const { return factor[FirstFactor(axis)].IsOpen(); }
+  constexpr std::int64_t FixedSize(int axis) const {
+    std::int64_t size = 1;
+    for (int i = FirstFactor(axis); i < EndFactor(axis); ++i) {
+      if (!factor[i].IsOpen()) size *= factor[i].size;
+    }
+    return size;
+  }
+
   // The same pattern with the parameter given this size. Other parameters stay.
   constexpr Pattern WithParameter(std::string_view parameter, std::int64_t size) const {
     Pattern result = *this;

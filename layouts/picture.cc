@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "base/text.h"
 #include "layouts/bind.h"
 #include "layouts/order.h"
@@ -94,19 +95,7 @@ Cells CellsOf(const BoundLayout& bound) {
 }
 
 std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '&') {
-      escaped += "&amp;";
-    } else if (c == '<') {
-      escaped += "&lt;";
-    } else if (c == '>') {
-      escaped += "&gt;";
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
+  return absl::StrReplaceAll(AbslView(text), {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
 }
 
 // From blue over green and yellow to red, light enough for black text.
@@ -252,18 +241,6 @@ class Drawing {
   int y_ = 0;
 };
 
-std::int64_t FixedSize(const Pattern& pattern, int axis) {
-  std::int64_t size = 1;
-  for (int i = pattern.FirstFactor(axis); i < pattern.EndFactor(axis); ++i) {
-    if (!pattern.factor[i].IsOpen()) size *= pattern.factor[i].size;
-  }
-  return size;
-}
-
-bool IsOpen(const Pattern& pattern, int axis) {
-  return pattern.factor[pattern.FirstFactor(axis)].IsOpen();
-}
-
 std::int64_t CellCount(const Layout& layout, std::span<const std::int64_t> extents) {
   const absl::StatusOr<BoundLayout> bound = Bind(layout, extents);
   if (!bound.ok() || bound->units() == 0) return kMostCells + 1;
@@ -283,8 +260,8 @@ absl::StatusOr<PictureSubject> SubjectOf(const Layout& layout) {
   const Pattern& main = subject.layout.main;
   for (int axis = 0; axis < main.axes; ++axis) {
     // An axis that is open as a whole has nothing of its own to show.
-    const bool whole = IsOpen(main, axis) && FixedSize(main, axis) == 1;
-    subject.extents.push_back(!whole ? FixedSize(main, axis) : axis + 1 < main.axes ? 4 : 16);
+    const bool whole = main.HasOpenFactor(axis) && main.FixedSize(axis) == 1;
+    subject.extents.push_back(!whole ? main.FixedSize(axis) : axis + 1 < main.axes ? 4 : 16);
   }
   const auto try_adding = [&](int axis, std::int64_t more) {
     std::vector<std::int64_t> extents = subject.extents;
@@ -292,13 +269,14 @@ absl::StatusOr<PictureSubject> SubjectOf(const Layout& layout) {
     if (CellCount(subject.layout, extents) <= kReadableCells) subject.extents = extents;
   };
   for (int axis = 0; axis < main.axes; ++axis) {
-    if (subject.layout.HasRemainder() && IsOpen(main, axis) &&
-        !IsOpen(subject.layout.remainder, axis)) {
-      try_adding(axis, FixedSize(subject.layout.remainder, axis));
+    if (subject.layout.HasRemainder() && main.HasOpenFactor(axis) &&
+        !subject.layout.remainder.HasOpenFactor(axis)) {
+      try_adding(axis, subject.layout.remainder.FixedSize(axis));
     }
   }
   for (int axis = 0; axis < main.axes; ++axis) {
-    if (IsOpen(main, axis) && FixedSize(main, axis) > 1) try_adding(axis, FixedSize(main, axis));
+    if (main.HasOpenFactor(axis) && main.FixedSize(axis) > 1)
+      try_adding(axis, main.FixedSize(axis));
   }
   if (const auto bound = Bind(subject.layout, subject.extents); !bound.ok()) return bound.status();
   return subject;

@@ -10,23 +10,14 @@
 namespace lanewise {
 namespace {
 
-std::int64_t InnerSize(const Pattern& pattern, int axis) {
-  std::int64_t size = 1;
-  for (int i = pattern.FirstFactor(axis); i < pattern.EndFactor(axis); ++i) {
-    if (!pattern.factor[i].IsOpen()) size *= pattern.factor[i].size;
-  }
-  return size;
-}
-
 // The extents worth trying along one axis.
 std::vector<std::int64_t> ExtentsOf(const Layout& layout, int axis) {
   const Pattern& main = layout.main;
-  const std::int64_t inner = InnerSize(main, axis);
-  if (!main.factor[main.FirstFactor(axis)].IsOpen()) return {inner};
+  const std::int64_t inner = main.FixedSize(axis);
+  if (!main.HasOpenFactor(axis)) return {inner};
   std::vector<std::int64_t> extents = {0, inner, 2 * inner, 3 * inner, 5 * inner};
-  if (layout.HasRemainder() &&
-      !layout.remainder.factor[layout.remainder.FirstFactor(axis)].IsOpen()) {
-    const std::int64_t over = InnerSize(layout.remainder, axis);
+  if (layout.HasRemainder() && !layout.remainder.HasOpenFactor(axis)) {
+    const std::int64_t over = layout.remainder.FixedSize(axis);
     for (const std::int64_t whole : {0, 1, 2, 4}) extents.push_back(whole * inner + over);
   }
   return extents;

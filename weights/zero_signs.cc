@@ -195,10 +195,6 @@ std::vector<std::uint8_t> ZeroSigns(const TensorPlan& plan, const Sources& sourc
   return ZeroSignsOfRows(plan, sources, 0, plan.rows()).bytes;
 }
 
-std::int64_t ZeroSignBytes(const TensorPlan& plan, const Sources& sources) {
-  return (CountZeros(plan, sources, 0, plan.rows()) + 7) / 8;
-}
-
 ZeroSignBits ZeroSignsOfRows(const TensorPlan& plan, const Sources& sources, std::int64_t begin,
                              std::int64_t end) {
   const std::uint64_t magnitude = MagnitudeBits(plan.conversion);

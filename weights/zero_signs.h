@@ -22,9 +22,6 @@ bool DiscardsZeroSigns(const TensorPlan& plan);
 // The bits of the sources. Empty where nothing is discarded.
 std::vector<std::uint8_t> ZeroSigns(const TensorPlan& plan, const Sources& sources);
 
-// How many bytes ZeroSigns gives, without making them.
-std::int64_t ZeroSignBytes(const TensorPlan& plan, const Sources& sources);
-
 // The bits of rows [begin, end) alone, the first in bit 0, so that a plan of any size can be taken
 // a part at a time.
 struct ZeroSignBits {

@@ -3,11 +3,12 @@
 // Writes gallery.md and gallery/*.svg into the directory.
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <string>
+#include <system_error>
 
+#include "absl/status/status.h"
+#include "checkpoint/atomic_file.h"
+#include "tools/command.h"
 #include "tools/gallery/gallery.h"
 
 int main(int argc, char** argv) {
@@ -16,8 +17,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: write DIRECTORY\n");
     return 2;
   }
-  const char* const caller = std::getenv("BUILD_WORKING_DIRECTORY");
-  const fs::path directory = fs::path(caller == nullptr ? "" : caller) / argv[1];
+  const fs::path directory = lanewise::tools::UserPath(argv[1]);
   const auto files = lanewise::tools::GalleryFiles();
   if (!files.ok()) {
     std::fprintf(stderr, "%s\n", files.status().ToString().c_str());
@@ -27,11 +27,9 @@ int main(int argc, char** argv) {
     const fs::path path = directory / file.path;
     std::error_code error;
     fs::create_directories(path.parent_path(), error);
-    std::ofstream out(path, std::ios::binary);
-    out << file.text;
-    out.close();
-    if (!out) {
-      std::fprintf(stderr, "could not write %s\n", path.c_str());
+    const absl::Status status = lanewise::WriteFileAtomically(path.string(), file.text);
+    if (!status.ok()) {
+      std::fprintf(stderr, "%s\n", status.ToString().c_str());
       return 1;
     }
   }

@@ -43,20 +43,16 @@ std::int64_t InnerOf(const Pattern& pattern, int axis, std::int64_t parameter) {
   return size;
 }
 
-bool IsOpen(const Pattern& pattern, int axis) {
-  return pattern.factor[pattern.FirstFactor(axis)].IsOpen();
-}
-
 // What may stand over on the axis after whole multiples of its smallest extent, or 0.
 std::int64_t OverOf(const Layout& layout, int axis, std::int64_t parameter) {
-  if (!layout.HasRemainder() || IsOpen(layout.remainder, axis)) return 0;
+  if (!layout.HasRemainder() || layout.remainder.HasOpenFactor(axis)) return 0;
   return InnerOf(layout.remainder, axis, parameter);
 }
 
 // An axis' extents that fit: odd counts, with the remainder.
 std::string ExtentsText(const Layout& layout, int axis, std::int64_t parameter, bool random) {
   const std::int64_t inner = InnerOf(layout.main, axis, parameter);
-  if (!IsOpen(layout.main, axis)) return absl::StrCat(inner);
+  if (!layout.main.HasOpenFactor(axis)) return absl::StrCat(inner);
   if (random) return absl::StrCat(inner, "*{1..9}");
   std::string text = absl::StrCat(inner, "*{1,3}");
   if (const std::int64_t over = OverOf(layout, axis, parameter); over > 0) {
@@ -69,7 +65,7 @@ std::string ExtentsText(const Layout& layout, int axis, std::int64_t parameter, 
 // single units takes every extent.
 std::string EdgesText(const Layout& layout, int axis, std::int64_t parameter) {
   const std::int64_t inner = InnerOf(layout.main, axis, parameter);
-  if (!IsOpen(layout.main, axis)) return absl::StrCat("0,", inner + 1);
+  if (!layout.main.HasOpenFactor(axis)) return absl::StrCat("0,", inner + 1);
   const std::int64_t extra = OverOf(layout, axis, parameter) == 1 ? 2 : 1;
   return extra < inner ? absl::StrCat("0,", inner + extra) : "0";
 }
