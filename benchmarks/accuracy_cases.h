@@ -1,8 +1,8 @@
 #ifndef LANEWISE_BENCHMARKS_ACCURACY_CASES_H_
 #define LANEWISE_BENCHMARKS_ACCURACY_CASES_H_
 
-// Every planned GEMM semantics of reference/, ready to be measured against the exact one on given
-// operands.
+// Every planned GEMM semantics of reference/, ready to be measured against the exact one
+// on given operands.
 
 #include <functional>
 #include <span>
@@ -39,8 +39,8 @@ inline constexpr AccuracyData kAllAccuracyData[] = {
 AccuracyOperands MakeAccuracyOperands(AccuracyData data, std::int64_t m, std::int64_t n,
                                       std::int64_t k, unsigned seed);
 
-// Operands with the weight given: OCP e4m3 bytes [N, K] with block codes, and activations as
-// kNormal's.
+// Operands with the weight given: OCP e4m3 bytes [N, K] with block codes,
+// and activations as kNormal's.
 absl::StatusOr<AccuracyOperands> OperandsOfWeight(const reference::Quantized& w8, std::int64_t m,
                                                   unsigned seed);
 

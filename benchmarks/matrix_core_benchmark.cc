@@ -1,6 +1,6 @@
 // How fast the reference computes matrix instructions and exact sums, on one core.
-// `items_per_second` counts multiply-adds, or terms of a sum. `./bazelw run
-// //benchmarks:matrix_core`.
+// `items_per_second` counts multiply-adds, or terms of a sum.
+// `./bazelw run //benchmarks:matrix_core`.
 
 #include <cstdint>
 #include <cstring>

@@ -30,8 +30,8 @@ absl::Status DropFromCache(const std::string& path);
 absl::Status ReadIntoCache(const std::string& path);
 
 // Writes `bytes` zeros to a file at `path` and removes it, so that as much memory was just freed: a
-// virtual machine may have given what was free for some seconds back to its host, and waits for it
-// anew.
+// virtual machine may have given what was free for some seconds back to its host,
+// and waits for it anew.
 absl::Status TouchMemory(const std::string& path, std::int64_t bytes);
 
 }  // namespace lanewise::benchmarks

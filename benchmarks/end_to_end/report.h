@@ -39,8 +39,8 @@ double RatioTo(const Operation& operation, const Operation& baseline);
 std::string Table(const Measured& measured);
 
 // {"checkpoint", "bytes", "cold", "operations": [{"name", "median_seconds", "gb_per_second",
-// "ratios": {BASELINE: ...}, "peak_bytes", "runs": [{"seconds", "user_seconds", "system_seconds",
-// "peak_bytes"}]}]}
+// "ratios": {BASELINE: ...}, "peak_bytes", "runs": [{"seconds",
+// "user_seconds", "system_seconds", "peak_bytes"}]}]}
 std::string Json(const Measured& measured);
 
 }  // namespace lanewise::benchmarks

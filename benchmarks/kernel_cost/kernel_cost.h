@@ -32,12 +32,12 @@ struct CostCase {
   // that several waves need are loaded by each.
   std::optional<int64_t> fetched_weight_bytes;
   // Each 128-byte line of the weights, codes apart (without weights: of everything that is read),
-  // is asked for once in all, so a load of 1 KiB takes 8. False for what is there to show the
-  // opposite.
+  // is asked for once in all, so a load of 1 KiB takes 8. False for what is there
+  // to show the opposite.
   bool lines_once = true;
   // Allocates, launches, waits, and says whether the result is right if that is quick to know.
-  // Names of buffers that hold weights begin with "weights", those of their codes with "weight
-  // codes".
+  // Names of buffers that hold weights begin with "weights", those of their codes
+  // with "weight codes".
   std::function<absl::Status(const hip::Device&)> run;
   std::string arch = "gfx942";
 };

@@ -1,5 +1,5 @@
-// Runs cases outside of a test: one again that failed, an operation's, or those of a kernel of your
-// own.
+// Runs cases outside of a test: one again that failed, an operation's, or those of a kernel
+// of your own.
 //
 //   check --case 'host/pack/gfx942/dense.A=16,B=128,unit=1,by=packer' --data iota --seed 7
 //   check --operation pack/gfx942/dense --backend host

@@ -71,8 +71,8 @@ struct LayoutView {
 
 struct Argument {
   std::string name;
-  // A format of formats/registry.h, or "u8", "u16", "u32", "i32", "f32": bits without a meaning, or
-  // numbers.
+  // A format of formats/registry.h, or "u8", "u16", "u32", "i32", "f32":
+  // bits without a meaning, or numbers.
   std::string format;
   Role role = Role::kInput;
   // Expressions of the dimensions (tests/differential/expression.h). Elements of 4 bits lie two a

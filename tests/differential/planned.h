@@ -2,7 +2,7 @@
 #define LANEWISE_TESTS_DIFFERENTIAL_PLANNED_H_
 
 // Operations of the GEMMs' `Planned` semantics (reference/). The implementation, on the host, is
-// reference/'s evaluation of a reduction tree; it is judged twice:
+// reference/'s evaluation of a reduction tree; it is held to two things:
 //   against=plan   by the kernel's loops, written out for one output and in exact numbers block by
 //                  block: every bit
 //   against=exact  by the true sum, within the bound of reference/gemm/accuracy.h

@@ -308,8 +308,8 @@ class CaseRun {
 
   // Of an operation that moves elements: which input element lies where output element `at` of
   // operand `output` belongs. The inputs of each run are some bits of every element's index, as
-  // many as an element has; a last run with the lowest bits inverted tells what does not come from
-  // there.
+  // many as an element has; a last run with the lowest bits inverted tells what does not
+  // come from there.
   std::string SourceText(std::size_t output, std::int64_t at) const {
     std::vector<HostMemory> memory;
     absl::StatusOr<Call> call = Prepare(memory);

@@ -49,14 +49,14 @@ class Shape {
   std::vector<Value> values_;
 };
 
-// The shapes of a text, in its order, twins dropped. InvalidArgument names the entry and the
-// character.
+// The shapes of a text, in its order, each once. InvalidArgument names the entry
+// and the character.
 absl::StatusOr<std::vector<Shape>> ParseShapes(std::string_view text,
                                                const std::vector<Dimension>& dimensions,
                                                std::uint64_t seed);
 
-// Shapes drawn from the text's `random` entries alone, `count` of each: what a nightly run goes on
-// with.
+// Shapes drawn from the text's `random` entries alone, `count` of each: what a nightly run
+// goes on with.
 absl::StatusOr<std::vector<Shape>> DrawShapes(std::string_view text,
                                               const std::vector<Dimension>& dimensions,
                                               std::uint64_t seed, int count);

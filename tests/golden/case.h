@@ -38,8 +38,8 @@ struct OutputTensor {
 
 struct Results {
   std::map<std::string, OutputTensor> tensors;
-  // Numbers that the operation reports; each must equal the case's argument of that name, if it has
-  // one.
+  // Numbers that the operation reports; each must equal the case's argument of that name,
+  // if it has one.
   std::map<std::string, std::int64_t> counts;
 };
 

@@ -36,8 +36,8 @@ class OperationTable {
   const Operation* Find(std::string_view op, std::string_view implementation) const;
 
   // The implementations that a case of that op has to pass in: those in the table and those that
-  // there must be. Every operation must be in reference/, and one that prepares weights in weights/
-  // too.
+  // there must be. Every operation must be in reference/, and one that prepares weights
+  // in weights/ too.
   std::vector<std::string> Implementations(std::string_view op) const;
 
   // Every operation that there is, by name.

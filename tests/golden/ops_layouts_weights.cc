@@ -27,8 +27,8 @@ namespace {
 // Two threads, so that the seams between them are exercised too.
 constexpr RunOptions kOptions = {.threads = 2, .stores = PackOptions::Stores::kAuto};
 
-// The input of that role, which has to have `rank` dimensions (from `rank` on where `or_more` says
-// so).
+// The input of that role, which has to have `rank` dimensions (from `rank` on where
+// `or_more` says so).
 absl::StatusOr<TensorView> Input(const Case& golden_case, std::string_view role, std::int64_t rank,
                                  bool or_more = false) {
   absl::StatusOr<TensorView> view = golden_case.Input(role);
@@ -96,8 +96,8 @@ absl::StatusOr<Results> MoveRows(const Case& golden_case, const char* role, cons
   return results;
 }
 
-// `expert_rows`: what the rows of each expert are a multiple of. A plan sees the rows of all
-// together.
+// `expert_rows`: what the rows of each expert are a multiple of. A plan sees the rows
+// of all together.
 Operation Move(const char* role, std::string_view tag, std::int64_t expert_rows = 1) {
   return [role, tag, expert_rows](const Case& golden_case) -> absl::StatusOr<Results> {
     const absl::StatusOr<TensorView> view =

@@ -13,8 +13,8 @@
 namespace lanewise {
 namespace {
 
-// Dequantized BF16 with block and row codes, and codes of 128 x 128 that a rank's rows begin
-// within.
+// Dequantized BF16 with block and row codes, and codes of 128 x 128 that a rank's
+// rows begin within.
 tools::CheckpointMaker DividingLinears() {
   tools::CheckpointMaker maker(20);
   maker.AddCodes("net.a.q_proj.weight_scale_inv", DType::kF8E8m0, {2, 5});

@@ -238,8 +238,8 @@ TEST_F(ResumeTest, ARefusedSourceLeavesNothing) {
   EXPECT_EQ(Tree(directory_.path()), before);
 }
 
-// What stood at OUT survives a refusal, also what --resume does not keep; what did not is not
-// there.
+// What stood at OUT survives a refusal, also what --resume does not keep;
+// what did not is not there.
 TEST_F(ResumeTest, ARefusalLeavesWhatOverwriteWouldReplace) {
   tools::CheckpointMaker maker = DividingDeepseek();
   for (tools::CheckpointMaker::Tensor& tensor : maker.tensors()) {

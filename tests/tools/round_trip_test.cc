@@ -1,5 +1,5 @@
-// prepare, verify --against, restore: for every family and target the source comes back byte for
-// byte.
+// prepare, verify --against, restore: for every family and target the source comes back
+// byte for byte.
 
 #include <string>
 #include <vector>

@@ -199,8 +199,7 @@ TEST(LayoutsTest, Coordinates) {
       {"gfx942/dense", "64,256", "row=3,k=77", {}, "offset 1333 "},
       {"gfx942/dense", "64,256", "row=37,k=200", {}, "offset 11600 "},
       // tile 16 K/2 + 1024 s + 256 j + 16 r + 4 i + b of byte 16 i + 4 j + b: k = 77 is byte 38,
-      // the
-      // high nibble of i = 2, j = 1, b = 2
+      // the high nibble of i = 2, j = 1, b = 2
       {"gfx942/fp4_tile_major", "32,64", "row=19,k=77", {}, "offset 1338, high nibble"},
       // the last 32 bytes a row: 1024 + 128 j + 8 r + 4 i + b of byte 64 + 16 + 4 * 3 + 1
       {"gfx942/fp4_tile_major", "16,96", "row=2,byte=93", {}, "offset 1429 "},

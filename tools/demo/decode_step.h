@@ -12,8 +12,8 @@
 namespace lanewise::tools {
 
 struct DecodeStep {
-  // DeepSeek V4.1-Flash's, by 4 ranks, but for 192 of its 576 intermediate columns and 8 of its 384
-  // experts.
+  // DeepSeek V4.1-Flash's, by 4 ranks, but for 192 of its 576 intermediate columns and 8
+  // of its 384 experts.
   std::int64_t hidden = 5120;
   std::int64_t inter = 192;  // of routed experts and the shared one
   std::int64_t experts = 8;

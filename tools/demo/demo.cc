@@ -55,8 +55,8 @@ constexpr std::uint64_t kSeed = 942;
 
 // A model as DeepSeek V4's in small: MXFP4 experts whose sizes the gfx942 kernels want padded,
 // MXFP8 attention and shared experts, FlashMLA's two weights among them, and BF16 norms. The sizes
-// have the odd factors of real ones: a hidden size that is a multiple of 64 alone, as gpt-oss's
-// 2880.
+// have the odd factors of real ones: a hidden size that is a multiple of 64 alone,
+// as gpt-oss's 2880.
 CheckpointMaker SmallCheckpoint() {
   constexpr std::int64_t kHidden = 320, kInter = 192, kExperts = 4, kRank = 64, kHeads = 2;
   CheckpointMaker maker(kSeed);
@@ -96,8 +96,8 @@ CheckpointMaker SmallCheckpoint() {
   return maker;
 }
 
-// Prepares, verifies and restores; prints the target's line. False if anything is off, and says
-// what.
+// Prepares, verifies and restores; prints the target's line. False if anything is off,
+// and says what.
 bool RunTarget(const std::string& in, Target target, const std::string& directory) {
   const std::string name(TargetName(target));
   const auto fail = [&](const char* step, const std::string& why) {

@@ -65,8 +65,8 @@ absl::StatusOr<ExpertPart> PartOfExperts(const MatchedWeight& weight,
                                          const PreparationOptions& options);
 
 // One expert: packed e2m1 rows [1, R, columns / 2] and codes [1, R, columns / 32]. Of a gate/up
-// weight all gate rows and then all up rows, R = 2 inter; of a down weight R = n and columns =
-// inter.
+// weight all gate rows and then all up rows, R = 2 inter; of a down weight R = n
+// and columns = inter.
 struct LogicalExpert {
   Tensor<std::uint8_t, 3> rows;
   Tensor<std::uint8_t, 3> codes;

@@ -97,8 +97,8 @@ class LinearReference {
   }
 
   Outputs Gfx950() const {
-    // All ranks decide alike, by the whole weight: a part whose codes happen to fold stays as it
-    // is.
+    // All ranks decide alike, by the whole weight: a part whose codes happen to fold stays
+    // as it is.
     const bool no_blocks = options_.batch_invariant || !linear_.folds;
     if (linear_.is_bf16) {
       if (no_blocks) {

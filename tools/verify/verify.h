@@ -50,8 +50,8 @@ struct VerifyReport {
 //
 // An error only where nothing can be checked: no prepared checkpoint, no readable source, a
 // `memory` that is too little (for the pieces that are digested, or for one expert or some rows of
-// a linear several times over; for the whole of a weight whose layout spreads its rows over all of
-// it).
+// a linear several times over; for the whole of a weight whose layout spreads its rows over
+// all of it).
 absl::StatusOr<VerifyReport> VerifyPrepared(const VerifyRequest& request, const Progress& progress);
 
 }  // namespace lanewise::tools

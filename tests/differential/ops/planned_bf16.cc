@@ -109,8 +109,8 @@ Tensor<Bf16, 2> Bf16Of(const Mx& w) {
   return values;
 }
 
-// Eight waves with a run of the steps of 128 each; in a step, instruction d takes 8 columns of each
-// 32.
+// Eight waves with a run of the steps of 128 each; in a step, instruction d takes 8 columns
+// of each 32.
 absl::Status JudgeA16w4(const Call& call) {
   const auto x = TensorOf<Bf16, 2>(call, "x");
   const Mx w = MxOf(call, "w", "w_codes");

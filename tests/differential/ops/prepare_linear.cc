@@ -120,8 +120,8 @@ absl::Status FusedRun(const Call& call, bool o) {
 Operation Flashmla(bool o) {
   Operation operation;
   operation.name = o ? "prepare/flashmla/wo_a" : "prepare/flashmla/wq_b";
-  // A code for R rows x 32 columns; the last of so many parts of the heads (wq_b), of the rows
-  // (wo_a).
+  // A code for R rows x 32 columns; the last of so many parts of the heads (wq_b),
+  // of the rows (wo_a).
   operation.dimensions = {{"heads"}, {"dim"}, {"other"}, {"R"}, {"parts"}, {"threads"}};
   operation.shapes =
       "heads=1,2,8 dim=32*{1,3,16} other=32,96 R=1 parts=1 threads=1,3\n"
