@@ -1,8 +1,15 @@
 """What hip/ takes from the system, in both dependency modes: LLVM, a HIP device compiler, HIP's headers and library.
 
 Nothing that is missing breaks the build: its targets become incompatible, through a constraint whose
-name says what to install (hip/BUILD: install_clang_22 and so on).
+name says what to install (hip/BUILD: install_clang_22 and so on). That goes for what a program starts in
+its turn as well: clang++ links device code by lld and makes whole programs by clang-offload-bundler, each
+of another Debian package.
 """
+
+# What the device compiler starts, and what to install for it: to make a code object, and beside that to
+# make an object of host code with the code objects of several chips in it.
+_FOR_CODE_OBJECTS = {"lld": "//hip:install_lld_22"}
+_FOR_PROGRAMS = {"clang-offload-bundler": "//hip:install_clang_tools_22"}
 
 def _first_existing(ctx, candidates):
     for candidate in candidates:
@@ -44,6 +51,16 @@ system_llvm = repository_rule(
     doc = "@system_llvm//:llvm: LLVM 22's headers and its one shared library.",
 )
 
+def _missing(ctx, compiler, programs):
+    """What to install of `programs` (name to constraint), by where `compiler` itself looks for them."""
+    missing = []
+    for program in sorted(programs):
+        # A path, or the name again where there is no such program.
+        answer = ctx.execute([compiler, "-print-prog-name=" + program])
+        if answer.return_code != 0 or not answer.stdout.strip().startswith("/"):
+            missing.append(programs[program])
+    return missing
+
 def _system_hip_impl(ctx):
     rocm = _rocm_path(ctx)
     compiler = _first_existing(ctx, [rocm + "/llvm/bin/clang++"] if rocm else []) or ctx.which("clang++-22")
@@ -79,17 +96,22 @@ cc_library(
         linkopts = '"-L{0}", "-Wl,-rpath,{0}", "-lamdhip64"'.format(library_folder) if library_folder else "",
         no_library = _incompatible(None if library_folder else "install_libamdhip64_dev"),
     ))
+    requires = _missing(ctx, compiler, _FOR_CODE_OBJECTS) if compiler else ["//hip:install_clang_22"]
+    program_requires = requires + (_missing(ctx, compiler, _FOR_PROGRAMS) if compiler else [])
     ctx.file("config.bzl", """
 # The device compiler; "" where there is none.
 HIP_COMPILER = "{compiler}"
-# What makes a target that needs the compiler compatible: nothing, or what to install.
+# What makes a target that has code objects made compatible: nothing, or what to install.
 HIP_COMPILER_REQUIRES = {requires}
+# The same for an object of host code and code objects together.
+HIP_PROGRAM_REQUIRES = {program_requires}
 # The compiler of PTX, for NVIDIA's chips; "" where there is none. ROCm's makes code for AMD's alone.
 PTX_COMPILER = "{ptx_compiler}"
 """.format(
         compiler = compiler or "",
         ptx_compiler = ctx.which("clang++-22") or "",
-        requires = [] if compiler else ["//hip:install_clang_22"],
+        requires = requires,
+        program_requires = program_requires,
     ))
 
 system_hip = repository_rule(
