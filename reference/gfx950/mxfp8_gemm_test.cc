@@ -15,6 +15,7 @@
 #include "reference/gemm/test_matrices.h"
 #include "reference/gfx950/bf16_gemm.h"
 #include "reference/gfx950/block32_gemm.h"
+#include "reference/gfx950/block32_selection.h"
 #include "reference/gfx950/mxfp8_linear.h"
 #include "reference/gfx950/row_scale_gemm.h"
 #include "reference/matrix_core/cdna4.h"
@@ -100,7 +101,8 @@ float Block32Element(const Mx& x, const Mx& w, std::int64_t m, std::int64_t n,
       }
     }
     float run = panel[0];
-    for (std::int64_t p = 1; p < pack; ++p) run += panel[p];
+    if (pack == 2) run = panel[0] + panel[1];
+    if (pack == 4) run = (panel[0] + panel[2]) + (panel[1] + panel[3]);
     combined = splits == 1 ? run : combined + run;
   }
   return combined;
@@ -140,12 +142,35 @@ void CountBlocks(const Reduction& reduction, std::vector<int>* count) {
   for (const Reduction& part : reduction.parts) CountBlocks(part, count);
 }
 
+// Panels whose sum shows its order: 2^24, 1, -2^24, 1 add to 2 as (p0 + p2) + (p1 + p3), and to 1
+// as ((p0 + p1) + p2) + p3; as (p0 + p1) + (p2 + p3) to 1 again, the odd sums being ties.
+TEST(Block32Gemm, FourPanelsAreAddedCrosswise) {
+  Mx x{ElementFormat::kE4m3Fn, Tensor<std::uint8_t, 2>(1, 512), Tensor<std::uint8_t, 2>(1, 16)};
+  Mx w{ElementFormat::kE4m3Fn, Tensor<std::uint8_t, 2>(32, 512), Tensor<std::uint8_t, 2>(1, 16)};
+  x.elements.setZero();
+  x.codes.setConstant(127);
+  w.elements.setConstant(0x38);  // 1
+  w.codes.setConstant(127);
+  const Block32Config config = {Block32Form::kPacked, 4, 16, 128, 4};
+  const auto panel = [&x](std::int64_t p, bool negative, std::uint8_t code) {
+    x.elements(0, 128 * p) = negative ? 0xB8 : 0x38;
+    x.codes(0, 4 * p) = code;
+  };
+  panel(0, false, 127 + 24);
+  panel(1, false, 127);
+  panel(2, true, 127 + 24);
+  panel(3, false, 127);
+  EXPECT_EQ((*Block32Gemm(x.view(), w.view(), config))(0, 0), 2.0f);
+}
+
 TEST(Block32Gemm, EveryConfigurationCoversEachBlockOnce) {
   std::vector<Block32Config> configs;
   for (const std::int64_t m : {1, 2, 8, 9, 32, 33, 300}) configs.push_back(SelectBlock32(m, 7, 7));
-  for (const Block32Entry& entry : Block32Entries()) {
-    for (const Block32Tier& tier : entry.quantized) configs.push_back(tier.config);
-    for (const Block32Tier& tier : entry.quantizing) configs.push_back(tier.config);
+  for (const Block32Entry& entry : kBlock32Entries) {
+    for (const Block32Tier& tier : entry.tiers) configs.push_back(tier.config);
+  }
+  for (const Block32Entry& entry : Block32QuantizingEntries()) {
+    for (const Block32Tier& tier : entry.tiers) configs.push_back(tier.config);
   }
   for (const Block32Config& config : configs) {
     for (std::int64_t k = 32; k <= 6144; k += 32) {
@@ -168,6 +193,9 @@ TEST(Block32Gemm, BadInputIsRefusedByName) {
   Block32Config bad = config;
   bad.block_k = 48;
   EXPECT_TRUE(Refused(Block32Reduction(64, bad).status(), "x 48, pack 2, split 1"));
+  bad = config;
+  bad.pack = 3;
+  EXPECT_TRUE(Refused(Block32Reduction(64, bad).status(), "pack 3"));
   EXPECT_TRUE(Refused(Block32Reduction(63, config).status(), "K = 63"));
 }
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "reference/gfx950/block32_selection.h"
 
 namespace lanewise::reference::gfx950 {
 namespace {
@@ -126,51 +125,6 @@ TEST(TileSelection, EveryRuleDecidesSomewhere) {
     }
   }
   for (std::size_t i = 0; i < used.size(); ++i) EXPECT_TRUE(used[i]) << "rule " << i;
-}
-
-TEST(Block32Selection, TunedPoints) {
-  const Block32Config one = SelectBlock32(1, 1152, 5120);
-  EXPECT_EQ(one, (Block32Config{Block32Form::kPacked, 8, 16, 1024, 2, 3, true}));
-  EXPECT_EQ(SelectBlock32(1, 16384, 1280),
-            (Block32Config{Block32Form::kPacked, 4, 32, 128, 4, 1, false}));
-  EXPECT_EQ(SelectBlock32Quantizing(16, 5120, 4096),
-            (Block32Config{Block32Form::kPacked, 16, 64, 256, 1, 5, true}));
-  EXPECT_TRUE(SelectBlock32Quantizing(8, 5120, 2048).has_value());
-  EXPECT_FALSE(SelectBlock32Quantizing(9, 5120, 2048).has_value());
-  EXPECT_FALSE(SelectBlock32Quantizing(17, 1152, 5120).has_value());
-}
-
-TEST(Block32Selection, UntunedShapes) {
-  const auto packed = [](int m, int n, int k, int pack) {
-    return Block32Config{Block32Form::kPacked, m, n, k, pack, 1, false};
-  };
-  const auto tiled = [](int m, int n, int k) {
-    return Block32Config{Block32Form::kTiled, m, n, k, 1, 1, false};
-  };
-  for (const std::int64_t n : {64, 1152}) {  // Past its tuned tier a tuned shape is as any other.
-    EXPECT_EQ(SelectBlock32(8, n, 5120), packed(8, 16, 256, 2));
-    EXPECT_EQ(SelectBlock32(9, n, 5120), packed(32, 32, 256, 1));
-    EXPECT_EQ(SelectBlock32(33, n, 5120), tiled(64, 64, 256));
-    EXPECT_EQ(SelectBlock32(257, n, 5120), tiled(128, 128, 128));
-    EXPECT_EQ(SelectBlock32(1 << 20, n, 5120), tiled(128, 128, 128));
-  }
-  EXPECT_EQ(SelectBlock32Quantizing(4, 64, 96), packed(4, 32, 128, 4));
-  EXPECT_FALSE(SelectBlock32Quantizing(5, 64, 96).has_value());
-}
-
-TEST(Block32Selection, EntriesAreWellFormed) {
-  for (const Block32Entry& entry : Block32Entries()) {
-    for (const std::span<const Block32Tier> tiers : {entry.quantized, entry.quantizing}) {
-      std::int64_t last = 0;
-      for (const Block32Tier& tier : tiers) {
-        EXPECT_GT(tier.max_m, last) << entry.n << " x " << entry.k;
-        last = tier.max_m;
-        EXPECT_EQ(tier.config.block_m % tier.config.pack, 0) << entry.n << " x " << entry.k;
-        EXPECT_EQ(tier.config.block_k % 32, 0) << entry.n << " x " << entry.k;
-        EXPECT_GE(tier.config.split, 1);
-      }
-    }
-  }
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ float Block32Loops(const Call& call, const AddBlock& add) {
       }
     }
     float sum = panels[0];
-    for (std::size_t p = 1; p < panels.size(); ++p) sum += panels[p];
+    if (pack == 2) sum = panels[0] + panels[1];
+    if (pack == 4) sum = (panels[0] + panels[2]) + (panels[1] + panels[3]);
     combined = runs == 1 ? sum : combined + sum;
   }
   return combined;
