@@ -14,6 +14,7 @@
 #include "reference/gfx950/a16w4_moe_semantics.h"
 #include "reference/gfx950/bf16_gemm.h"
 #include "reference/gfx950/block32_gemm.h"
+#include "reference/gfx950/block32_selection.h"
 #include "reference/gfx950/moe_semantics.h"
 #include "reference/gfx950/mxfp8_linear.h"
 #include "reference/gfx950/row_scale_gemm.h"
