@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "hip/emulator/control.h"
-#include "hip/emulator/corpus/counting.h"
+#include "emulator/corpus/counting.h"
+#include "emulator/hip_api/control.h"
 #include "hip/runtime/buffer.h"
 #include "hip/runtime/device.h"
 #include "hip/runtime/module.h"

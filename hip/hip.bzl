@@ -142,7 +142,7 @@ def hip_code_object(
             data = [":" + name + "_hsaco"],
             target_compatible_with = HIP_COMPILER_REQUIRES,
             deps = [
-                "//hip/emulator:code_object",
+                "//emulator/load:code_object",
                 "@com_google_googletest//:gtest",
             ],
         )

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "emulator/arch.h"
+#include "emulator/load/code_object.h"
 #include "gtest/gtest.h"
-#include "hip/emulator/arch.h"
-#include "hip/emulator/code_object.h"
 
 namespace lanewise {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "benchmarks/kernel_cost/cases.h"
 #include "benchmarks/kernel_cost/kernel_cost.h"
+#include "emulator/hip_api/control.h"
 #include "gtest/gtest.h"
-#include "hip/emulator/control.h"
 
 namespace lanewise::benchmarks {
 namespace {

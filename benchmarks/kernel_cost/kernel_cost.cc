@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "hip/emulator/control.h"
+#include "emulator/hip_api/control.h"
 
 namespace lanewise::benchmarks {
 namespace {

@@ -11,7 +11,7 @@
 #include "benchmarks/kernel_cost/cases.h"
 #include "benchmarks/kernel_cost/document.h"
 #include "benchmarks/kernel_cost/kernel_cost.h"
-#include "hip/emulator/control.h"
+#include "emulator/hip_api/control.h"
 
 namespace lanewise::benchmarks {
 namespace {

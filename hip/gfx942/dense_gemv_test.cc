@@ -18,11 +18,11 @@
 #include <utility>
 #include <vector>
 
+#include "emulator/hip_api/control.h"
 #include "formats/formats.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hip/common/launcher_test.h"
-#include "hip/emulator/control.h"
 #include "reference/gemm/test_matrices.h"
 #include "reference/gfx942/dense.h"
 #include "reference/gfx942/dense_gemv.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "hip/hip_api.h"
+#include "third_party/hip_api.h"
 
 namespace lanewise::hip::gfx942 {
 

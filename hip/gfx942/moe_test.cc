@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "emulator/hip_api/control.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hip/common/launcher_test.h"
-#include "hip/emulator/control.h"
 #include "hip/gfx942/moe_layer.h"
 #include "reference/gemm/routed_moe.h"
 #include "reference/gemm/test_matrices.h"

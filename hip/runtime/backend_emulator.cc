@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "hip/emulator/control.h"
+#include "emulator/hip_api/control.h"
 #include "hip/runtime/error.h"
 
 namespace lanewise::hip {

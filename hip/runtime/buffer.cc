@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
-#include "hip/hip_api.h"
 #include "hip/runtime/error.h"
+#include "third_party/hip_api.h"
 
 namespace lanewise::hip {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "hip/hip_api.h"
+#include "third_party/hip_api.h"
 
 namespace lanewise::hip {
 

@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "hip/hip_api.h"
 #include "hip/runtime/stream.h"
+#include "third_party/hip_api.h"
 
 namespace lanewise::hip {
 

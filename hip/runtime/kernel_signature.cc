@@ -6,11 +6,14 @@
 #include <string_view>
 #include <utility>
 
-#include "hip/msgpack.h"
+#include "emulator/load/msgpack.h"
 #include "hip/runtime/ptx_signature.h"
 
 namespace lanewise::hip {
 namespace {
+
+using emulator::MsgpackValue;
+using emulator::ParseMsgpack;
 
 constexpr uint32_t kAmdgpuMetadata = 32;  // NT_AMDGPU_METADATA
 constexpr std::string_view kOwner = "AMDGPU";

@@ -19,10 +19,10 @@
 
 #include "absl/status/statusor.h"
 #include "hip/embedded_code_object.h"
-#include "hip/hip_api.h"
 #include "hip/runtime/buffer.h"
 #include "hip/runtime/device.h"
 #include "hip/runtime/stream.h"
+#include "third_party/hip_api.h"
 
 namespace lanewise::hip {
 

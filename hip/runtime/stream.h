@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "hip/hip_api.h"
+#include "third_party/hip_api.h"
 
 namespace lanewise::hip {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "hip/hip_api.h"
+#include "third_party/hip_api.h"
 
 namespace lanewise::hip::cuda {
 

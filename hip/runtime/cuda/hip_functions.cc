@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "hip/hip_api.h"
 #include "hip/runtime/cuda/driver.h"
 #include "hip/runtime/error.h"
+#include "third_party/hip_api.h"
 
 namespace lanewise::hip::cuda {
 namespace {

@@ -16,7 +16,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "formats/formats.h"
-#include "hip/hip_api.h"
 #include "reference/gemm/activation.h"
 #include "reference/gfx942/moe.h"
 #include "reference/gfx942/moe_semantics.h"
@@ -26,6 +25,7 @@
 #include "tests/differential/operation.h"
 #include "tests/differential/ops/moe_operands.h"
 #include "tests/differential/ops/weight_arguments.h"
+#include "third_party/hip_api.h"
 
 namespace lanewise::differential {
 namespace {

@@ -1,0 +1,66 @@
+#ifndef LANEWISE_EMULATOR_LAUNCH_LAUNCH_H_
+#define LANEWISE_EMULATOR_LAUNCH_LAUNCH_H_
+
+// Executes a kernel over a grid of workgroups.
+//
+// Workgroups run on several host threads. Where their order could show in the result (atomics that
+// return a value or add floats, loads that watch what other workgroups write), they run one after
+// the other in ascending order, each for a fixed number of instructions at most before the next one
+// gets a turn, so that a workgroup may wait for another. So a launch's results, its counters and
+// the failure it reports do not depend on the number of threads. What workgroups race for by plain
+// stores is undefined, as on the device.
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "emulator/checks.h"
+#include "emulator/count/counters.h"
+#include "emulator/count/traffic.h"
+#include "emulator/load/code_object.h"
+#include "emulator/memory/allocation_map.h"
+
+namespace lanewise::emulator {
+
+struct Extent {
+  uint32_t x = 1, y = 1, z = 1;
+  uint64_t Count() const { return uint64_t{x} * y * z; }
+};
+
+// Prints each instruction of one wave.
+struct TraceOptions {
+  std::FILE* out = nullptr;  // no trace where null
+  uint64_t workgroup = 0;    // x fastest
+  int wave = 0;
+};
+
+struct LaunchConfig {
+  const CodeObject* object = nullptr;
+  const Kernel* kernel = nullptr;
+  Extent grid;   // workgroups
+  Extent block;  // work-items of a workgroup
+  uint32_t dynamic_lds = 0;
+  std::span<const uint8_t> arguments;  // the explicit part of the kernarg segment
+  std::vector<Allocation> memory;      // what the kernel may access, its own image apart
+  Checks checks = kAllChecks;
+  int threads = 0;  // 0: one for each processor
+  TraceOptions trace;
+  // What runs longer fails where it then is; none: it may.
+  std::optional<std::chrono::steady_clock::duration> time_limit;
+  TrafficRecorder* traffic = nullptr;  // notes each access, where there is one
+};
+
+// Runs to the end, or to the first failure in ascending order of workgroups: a fault or a report of
+// the checker, with kernel, workgroup, wave, pc, source line and instruction.
+absl::StatusOr<LaunchCounters> Launch(const LaunchConfig& config);
+
+// LDS that a workgroup of the chip can have, in bytes.
+uint32_t LdsPerWorkgroup(Arch arch);
+
+}  // namespace lanewise::emulator
+
+#endif  // LANEWISE_EMULATOR_LAUNCH_LAUNCH_H_
