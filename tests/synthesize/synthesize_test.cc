@@ -8,36 +8,11 @@
 #include "checkpoint/tensor_set.h"
 #include "checkpoint/test_files.h"
 #include "gtest/gtest.h"
+#include "tests/synthesize/small_models.h"
 #include "tests/tools/command.h"
 
 namespace lanewise {
 namespace {
-
-bool IsDeepseek(const std::string& model) { return model.starts_with("deepseek"); }
-
-// A few MB, of sizes that the formats' blocks and FlashMLA's heads divide.
-std::vector<std::string> Synthesize(const std::string& model, const std::string& out) {
-  std::vector<std::string> arguments = {"synthesize", "--model", model, out, "--seed", "17"};
-  for (const char* more : {"--layers", "1", "--experts", "3", "--size", "vocab=64", "--size",
-                           "hidden=256", "--size", "inter=128", "--shard-size", "1MB"}) {
-    arguments.push_back(more);
-  }
-  if (IsDeepseek(model)) {
-    for (const char* size : {"heads=8", "groups=1", "o_rank=128", "q_rank=128", "index_heads=2"}) {
-      arguments.insert(arguments.end(), {"--size", size});
-    }
-  } else if (model == "minimax-m3") {
-    arguments.insert(arguments.end(), {"--size", "dense_inter=192", "--size", "heads=4"});
-  }
-  return arguments;
-}
-
-std::vector<std::string> Models() {
-  std::vector<std::string> names;
-  const auto models = SyntheticModel::BuiltIn();
-  for (const SyntheticModel& model : *models) names.push_back(model.name());
-  return names;
-}
 
 std::string RecipeOf(const std::string& name) {
   const auto models = SyntheticModel::BuiltIn();
@@ -54,7 +29,7 @@ class SynthesizeTest : public testing::TestWithParam<std::string> {
 
 TEST_P(SynthesizeTest, IsPreparedForEveryTarget) {
   const std::string in = directory_.File("model");
-  const Ran made = RunLanewise(Synthesize(GetParam(), in));
+  const Ran made = RunLanewise(SynthesizeSmall(GetParam(), in));
   ASSERT_EQ(made.status, 0) << Text(made);
   EXPECT_NE(made.out.find("seed 17"), std::string::npos) << Text(made);
 
@@ -87,11 +62,12 @@ TEST_P(SynthesizeTest, IsPreparedForEveryTarget) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, SynthesizeTest, testing::ValuesIn(Models()), [](const auto& info) {
-  std::string name = info.param;
-  std::replace_if(name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(
+    Models, SynthesizeTest, testing::ValuesIn(ModelNames()), [](const auto& info) {
+      std::string name = info.param;
+      std::replace_if(name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+      return name;
+    });
 
 TEST(SynthesizeCommandTest, DryRunWritesNothing) {
   const TestDirectory directory;
