@@ -13,7 +13,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "benchmarks/accuracy_cases.h"
-#include "checkpoint/safetensors.h"
+#include "checkpoint/safetensors/safetensors.h"
 
 namespace lanewise {
 namespace {

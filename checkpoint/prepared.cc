@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
-#include "checkpoint/digest.h"
-#include "checkpoint/mapped_file.h"
-#include "checkpoint/text.h"
+#include "checkpoint/files/digest.h"
+#include "checkpoint/files/mapped_file.h"
+#include "checkpoint/files/text.h"
 
 namespace lanewise {
 namespace {

@@ -24,7 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "checkpoint/prepared_metadata.h"
-#include "checkpoint/tensor_set.h"
+#include "checkpoint/safetensors/tensor_set.h"
 
 namespace lanewise {
 

@@ -8,10 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/text.h"
-#include "checkpoint/digest.h"
-#include "checkpoint/json_text.h"
-#include "checkpoint/strict_json.h"
-#include "checkpoint/text.h"
+#include "checkpoint/files/digest.h"
+#include "checkpoint/files/json_text.h"
+#include "checkpoint/files/strict_json.h"
+#include "checkpoint/files/text.h"
 
 namespace lanewise {
 namespace {

@@ -34,7 +34,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "checkpoint/dtype.h"
+#include "checkpoint/safetensors/dtype.h"
 
 namespace lanewise {
 

@@ -10,10 +10,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "checkpoint/digest.h"
+#include "checkpoint/files/digest.h"
+#include "checkpoint/files/test_files.h"
 #include "checkpoint/prepared_writer.h"
-#include "checkpoint/safetensors_header.h"
-#include "checkpoint/test_files.h"
+#include "checkpoint/safetensors/safetensors_header.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
-#include "checkpoint/digest.h"
-#include "checkpoint/safetensors_writer.h"
-#include "checkpoint/text.h"
+#include "checkpoint/files/digest.h"
+#include "checkpoint/files/text.h"
+#include "checkpoint/safetensors/safetensors_writer.h"
 
 namespace lanewise {
 namespace {

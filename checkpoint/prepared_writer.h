@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "checkpoint/prepared_metadata.h"
-#include "checkpoint/tensor_info.h"
+#include "checkpoint/safetensors/tensor_info.h"
 
 namespace lanewise {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "checkpoint/output_fates.h"
+#include "checkpoint/stream/output_fates.h"
 
 namespace lanewise::tools {
 

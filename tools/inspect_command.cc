@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/option_values.h"
-#include "checkpoint/rank_paths.h"
+#include "checkpoint/restore/rank_paths.h"
 #include "nlohmann/json.hpp"
 #include "tools/command.h"
 #include "tools/console.h"

@@ -10,7 +10,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
-#include "checkpoint/output_fates.h"
+#include "checkpoint/stream/output_fates.h"
 #include "nlohmann/json.hpp"
 
 namespace lanewise::tools {

@@ -11,7 +11,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
-#include "checkpoint/output_fates.h"
+#include "checkpoint/stream/output_fates.h"
 
 namespace lanewise::tools {
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "base/option_values.h"
 #include "base/text.h"
-#include "checkpoint/quantize.h"
+#include "checkpoint/rewrite/quantize.h"
 #include "formats/formats.h"
 #include "tools/command.h"
 #include "tools/console.h"

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/option_values.h"
-#include "checkpoint/restore.h"
+#include "checkpoint/restore/restore.h"
 #include "tools/command.h"
 #include "tools/console.h"
 #include "tools/json_report.h"

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/prepare.h"
+#include "checkpoint/files/test_files.h"
+#include "checkpoint/prepare/prepare.h"
 #include "checkpoint/prepared.h"
-#include "checkpoint/safetensors_writer.h"
-#include "checkpoint/test_files.h"
+#include "checkpoint/safetensors/safetensors_writer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hip/gfx942/dense_gemv.h"

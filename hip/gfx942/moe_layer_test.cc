@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "checkpoint/prepare.h"
-#include "checkpoint/safetensors_writer.h"
-#include "checkpoint/test_files.h"
+#include "checkpoint/files/test_files.h"
+#include "checkpoint/prepare/prepare.h"
+#include "checkpoint/safetensors/safetensors_writer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "reference/gemm/routed_moe.h"

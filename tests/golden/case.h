@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "checkpoint/dtype.h"
+#include "checkpoint/safetensors/dtype.h"
 #include "nlohmann/json_fwd.hpp"
 
 namespace lanewise::golden {

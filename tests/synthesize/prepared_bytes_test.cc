@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/digest.h"
-#include "checkpoint/test_files.h"
+#include "checkpoint/files/digest.h"
+#include "checkpoint/files/test_files.h"
 #include "gtest/gtest.h"
 #include "tests/synthesize/small_models.h"
 #include "tests/tools/command.h"

@@ -1,6 +1,6 @@
 #include "tests/synthesize/small_models.h"
 
-#include "checkpoint/synthesize_model.h"
+#include "checkpoint/synthesize/synthesize_model.h"
 
 namespace lanewise {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/synthesize_model.h"
-#include "checkpoint/tensor_set.h"
-#include "checkpoint/test_files.h"
+#include "checkpoint/files/test_files.h"
+#include "checkpoint/safetensors/tensor_set.h"
+#include "checkpoint/synthesize/synthesize_model.h"
 #include "gtest/gtest.h"
 #include "tests/synthesize/small_models.h"
 #include "tests/tools/command.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "checkpoint/test_files.h"
+#include "checkpoint/files/test_files.h"
 #include "gtest/gtest.h"
 #include "tests/tools/command.h"
 #include "tools/demo/checkpoint_maker.h"

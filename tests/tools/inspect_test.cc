@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "checkpoint/test_files.h"
+#include "checkpoint/files/test_files.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/tools/command.h"

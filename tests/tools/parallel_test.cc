@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "checkpoint/test_files.h"
+#include "checkpoint/files/test_files.h"
 #include "gtest/gtest.h"
 #include "tests/tools/command.h"
 #include "tests/tools/families.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/test_files.h"
+#include "checkpoint/files/test_files.h"
 #include "gtest/gtest.h"
 #include "tests/tools/command.h"
 #include "tests/tools/families.h"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "checkpoint/safetensors.h"
-#include "checkpoint/test_files.h"
+#include "checkpoint/files/test_files.h"
+#include "checkpoint/safetensors/safetensors.h"
 #include "gtest/gtest.h"
 #include "tests/tools/command.h"
 #include "tests/tools/families.h"

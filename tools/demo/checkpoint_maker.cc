@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "checkpoint/safetensors_index.h"
-#include "checkpoint/safetensors_writer.h"
+#include "checkpoint/safetensors/safetensors_index.h"
+#include "checkpoint/safetensors/safetensors_writer.h"
 #include "formats/formats.h"
 
 namespace lanewise::tools {

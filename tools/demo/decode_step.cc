@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "checkpoint/prepare.h"
+#include "checkpoint/prepare/prepare.h"
 #include "checkpoint/prepared.h"
 #include "formats/formats.h"
 #include "hip/gfx942/moe_layer.h"

@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "absl/status/status.h"
-#include "checkpoint/atomic_file.h"
+#include "checkpoint/files/atomic_file.h"
 #include "tools/command.h"
 #include "tools/gallery/gallery.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "checkpoint/dtype.h"
+#include "checkpoint/safetensors/dtype.h"
 
 namespace lanewise::tools {
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "checkpoint/prepared.h"
-#include "checkpoint/recipe_match.h"
-#include "checkpoint/recipe_set.h"
-#include "checkpoint/tensor_set.h"
+#include "checkpoint/recipes/recipe_match.h"
+#include "checkpoint/recipes/recipe_set.h"
+#include "checkpoint/safetensors/tensor_set.h"
 #include "weights/parallel.h"
 
 namespace lanewise::tools {

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "checkpoint/prepared_metadata.h"
-#include "checkpoint/safetensors_header.h"
+#include "checkpoint/safetensors/safetensors_header.h"
 #include "tools/inspect/element_counts.h"
 
 namespace lanewise::tools {

@@ -34,7 +34,7 @@ cmp -s LICENSE "$work/index/LICENSE" || fail 'the licence is missing'
 
 # Every include of ours is there, in a target with generated sources and libraries of others too.
 vendor "$work/all" $prepare
-for header in checkpoint/prepare.h weights/tensor_plan.h; do
+for header in checkpoint/prepare/prepare.h weights/tensor_plan.h; do
   [[ -f $work/all/$header ]] || fail "$header is missing"
 done
 for needed in absl/status:statusor hwy xxhash; do

@@ -3,7 +3,7 @@
 
 #include "absl/status/status.h"
 #include "checkpoint/prepared.h"
-#include "checkpoint/tensor_set.h"
+#include "checkpoint/safetensors/tensor_set.h"
 #include "tools/verify/verify.h"
 
 namespace lanewise::tools {

@@ -8,9 +8,9 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "checkpoint/preparation.h"
-#include "checkpoint/recipe_match.h"
-#include "checkpoint/tensor_set.h"
+#include "checkpoint/prepare/preparation.h"
+#include "checkpoint/recipes/recipe_match.h"
+#include "checkpoint/safetensors/tensor_set.h"
 #include "formats/formats.h"
 #include "reference/tensor.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "checkpoint/mapped_file.h"
+#include "checkpoint/files/mapped_file.h"
 #include "formats/formats.h"
 #include "reference/checks.h"
 #include "reference/flashmla/fused_layout.h"

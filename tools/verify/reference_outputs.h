@@ -13,9 +13,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "checkpoint/preparation.h"
-#include "checkpoint/recipe_match.h"
-#include "checkpoint/tensor_set.h"
+#include "checkpoint/prepare/preparation.h"
+#include "checkpoint/recipes/recipe_match.h"
+#include "checkpoint/safetensors/tensor_set.h"
 
 namespace lanewise::tools {
 

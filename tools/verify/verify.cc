@@ -11,12 +11,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "checkpoint/digest.h"
-#include "checkpoint/kept_metadata.h"
-#include "checkpoint/mapped_file.h"
-#include "checkpoint/memory_budget.h"
+#include "checkpoint/files/digest.h"
+#include "checkpoint/files/mapped_file.h"
+#include "checkpoint/prepare/kept_metadata.h"
 #include "checkpoint/prepared.h"
-#include "checkpoint/rank_paths.h"
+#include "checkpoint/restore/rank_paths.h"
+#include "checkpoint/stream/memory_budget.h"
 #include "tools/verify/against_source.h"
 #include "tools/verify/stored_form.h"
 #include "weights/parallel.h"

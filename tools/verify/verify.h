@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "checkpoint/prepare.h"
+#include "checkpoint/prepare/prepare.h"
 
 namespace lanewise::tools {
 
