@@ -23,7 +23,6 @@ namespace lanewise {
 namespace {
 
 using reference::Accuracy;
-using reference::ElementFormat;
 using reference::MxMatrix;
 using reference::Quantized;
 using reference::Reduction;

@@ -51,16 +51,16 @@ struct QuantizeFlags {
 
 struct Format {
   std::string_view name;
-  MxFormat format;
+  ElementFormat format;
   float least, largest;  // positive magnitudes
 };
 template <typename T>
-constexpr Format FormatOf(std::string_view name, MxFormat format) {
+constexpr Format FormatOf(std::string_view name, ElementFormat format) {
   return {name, format, T::FromBits(1).ToFloat(), T::Largest().ToFloat()};
 }
-constexpr Format kFormats[] = {FormatOf<E4m3Fn>("mxfp8", MxFormat::kE4m3Fn),
-                               FormatOf<E4m3Fnuz>("mxfp8-fnuz", MxFormat::kE4m3Fnuz),
-                               FormatOf<E2m1>("mxfp4", MxFormat::kE2m1)};
+constexpr Format kFormats[] = {FormatOf<E4m3Fn>("mxfp8", ElementFormat::kE4m3Fn),
+                               FormatOf<E4m3Fnuz>("mxfp8-fnuz", ElementFormat::kE4m3Fnuz),
+                               FormatOf<E2m1>("mxfp4", ElementFormat::kE2m1)};
 
 const Format& FormatNamed(std::string_view name) {
   for (const Format& format : kFormats) {
@@ -74,13 +74,13 @@ QuantizeRequest RequestOf(const QuantizeFlags& flags) {
   request.in = UserPath(flags.rewrite.in);
   request.out = UserPath(flags.rewrite.out);
   request.options = DefaultMxOptions(FormatNamed(flags.format).format);
-  for (const MxRule rule : kMxRules) {
-    if (MxRuleName(rule) == flags.rule) request.options.rule = rule;
+  for (const BlockRule rule : kBlockRules) {
+    if (BlockRuleName(rule) == flags.rule) request.options.rule = rule;
   }
   if (flags.maximum != 0) request.options.maximum = flags.maximum;
   request.options.amax_floor = flags.amax_floor;
   request.options.smallest_code = flags.smallest_code;
-  if (flags.saturate) request.options.non_finite = MxNonFinite::kSaturate;
+  if (flags.saturate) request.options.non_finite = NonFinite::kSaturate;
   if (flags.scales == "block") request.options.code_rows = kMxBlock;
   if (!flags.only.empty()) request.only = flags.only;
   if (!flags.except.empty()) request.except = flags.except;
@@ -94,8 +94,8 @@ QuantizeRequest RequestOf(const QuantizeFlags& flags) {
 // The recipe that reads the result, whatever the model's other tensors look like; "" if none does.
 std::string RecipeFor(const QuantizeReport& report, const MxOptions& options) {
   if (report.strange_names == report.quantized) return "";
-  if (options.format == MxFormat::kE4m3Fn) return "generic-mxfp8";
-  return options.format == MxFormat::kE2m1 ? "generic-mxfp4" : "";
+  if (options.format == ElementFormat::kE4m3Fn) return "generic-mxfp8";
+  return options.format == ElementFormat::kE2m1 ? "generic-mxfp4" : "";
 }
 
 void Fill(const QuantizeReport& report, const QuantizeRequest& request, JsonReport* json) {
@@ -214,7 +214,7 @@ Action AddQuantize(CLI::App& app) {
       ->type_name("FORMAT")
       ->check(OneOf({"mxfp8", "mxfp8-fnuz", "mxfp4"}));
   std::vector<std::string> rules;
-  for (const MxRule rule : kMxRules) rules.emplace_back(MxRuleName(rule));
+  for (const BlockRule rule : kBlockRules) rules.emplace_back(BlockRuleName(rule));
   app.add_option("--rule", flags->rule,
                  "How a block's code follows from its largest magnitude: exact (the default), "
                  "rounded-log2, floor, even or round-up (docs/numerics.md)")
@@ -254,10 +254,11 @@ Action AddQuantize(CLI::App& app) {
     if (flags->maximum == 0) return;
     if (flags->maximum >= format.least && flags->maximum <= format.largest) return;
     throw CLI::ValidationError(
-        "--max", absl::StrFormat("'%g': expected from %.9g to %.9g, the least and the largest "
-                                 "magnitude of %s (%s), or 0 for the largest",
-                                 flags->maximum, format.least, format.largest,
-                                 AbslView(format.name), AbslView(MxFormatName(format.format))));
+        "--max",
+        absl::StrFormat("'%g': expected from %.9g to %.9g, the least and the largest "
+                        "magnitude of %s (%s), or 0 for the largest",
+                        flags->maximum, format.least, format.largest, AbslView(format.name),
+                        AbslView(ElementFormatName(format.format))));
   });
   AddRewrite(app, &flags->rewrite);
   return [flags] {

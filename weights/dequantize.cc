@@ -28,11 +28,13 @@ using WordVector = hn::Vec<Words>;
 constexpr std::int64_t kChunk = 32;
 
 // Where the fields of an element lie in its byte (or nibble), and what it has beside numbers.
-template <MxElement element>
+template <ElementFormat element>
 struct Fields {
-  static constexpr bool kFnuz = element == MxElement::kE4m3Fnuz || element == MxElement::kE5m2Fnuz;
-  static constexpr bool kE5 = element == MxElement::kE5m2 || element == MxElement::kE5m2Fnuz;
-  static constexpr bool kNibble = element == MxElement::kE2m1;
+  static constexpr bool kFnuz =
+      element == ElementFormat::kE4m3Fnuz || element == ElementFormat::kE5m2Fnuz;
+  static constexpr bool kE5 =
+      element == ElementFormat::kE5m2 || element == ElementFormat::kE5m2Fnuz;
+  static constexpr bool kNibble = element == ElementFormat::kE2m1;
   static constexpr int kFraction = kNibble ? 1 : kE5 ? 2 : 3;
   static constexpr int kBias = kNibble ? 1 : (kE5 ? 15 : 7) + (kFnuz ? 1 : 0);
   static constexpr int kSignPlace = kNibble ? 3 : 7;
@@ -44,7 +46,7 @@ struct Fields {
 };
 
 // 32 values, bits of `Value`, of 32 elements that lie in a byte each.
-template <MxElement element, class Value>
+template <ElementFormat element, class Value>
 HWY_INLINE void Chunk(const std::uint8_t* bits, float scale, Value* values) {
   using F = Fields<element>;
   const Floats floats;
@@ -71,9 +73,9 @@ HWY_INLINE void Chunk(const std::uint8_t* bits, float scale, Value* values) {
     };
     if constexpr (F::kFnuz) {
       set_nan(hn::Eq(raw, hn::Set(words, F::kSign)));
-    } else if constexpr (element == MxElement::kE4m3Fn) {
+    } else if constexpr (element == ElementFormat::kE4m3Fn) {
       set_nan(hn::Eq(magnitude, hn::Set(words, std::uint32_t{0x7F})));
-    } else if constexpr (element == MxElement::kE5m2) {
+    } else if constexpr (element == ElementFormat::kE5m2) {
       const WordVector infinity = hn::Set(words, std::uint32_t{0x7C});
       x = hn::IfThenElse(hn::RebindMask(floats, hn::Eq(magnitude, infinity)),
                          hn::Set(floats, std::numeric_limits<float>::infinity()), x);
@@ -112,21 +114,21 @@ HWY_INLINE void Unpack(const std::uint8_t* packed, std::uint8_t* bits) {
 }
 
 // `count` elements of one code.
-template <MxElement element, class Value>
+template <ElementFormat element, class Value>
 HWY_INLINE void Run(const std::uint8_t* elements, std::int64_t count, float scale,
                     std::uint8_t* values) {
   HWY_ALIGN Value made[kChunk];
   HWY_ALIGN std::uint8_t bits[kChunk];
   for (std::int64_t i = 0; i < count; i += kChunk) {
     const std::int64_t here = std::min(kChunk, count - i);
-    const std::uint8_t* from = elements + MxElementBytes(element, i);
+    const std::uint8_t* from = elements + ElementBytes(element, i);
     if (here < kChunk) {
       HWY_ALIGN std::uint8_t filled[kChunk] = {};
-      std::memcpy(filled, from, static_cast<std::size_t>(MxElementBytes(element, here)));
+      std::memcpy(filled, from, static_cast<std::size_t>(ElementBytes(element, here)));
       std::memcpy(bits, filled, sizeof(bits));
       from = bits;
     }
-    if constexpr (element == MxElement::kE2m1) {
+    if constexpr (element == ElementFormat::kE2m1) {
       HWY_ALIGN std::uint8_t nibbles[kChunk];
       Unpack(from, nibbles);
       Chunk<element>(nibbles, scale, made);
@@ -138,7 +140,7 @@ HWY_INLINE void Run(const std::uint8_t* elements, std::int64_t count, float scal
   }
 }
 
-template <MxElement element, class Value>
+template <ElementFormat element, class Value>
 void Row(const std::uint8_t* elements, std::int64_t k, std::int64_t code_columns,
          const std::uint8_t* codes, std::uint8_t* values) {
   for (std::int64_t column = 0; column < k; column += code_columns) {
@@ -146,13 +148,13 @@ void Row(const std::uint8_t* elements, std::int64_t k, std::int64_t code_columns
     const float scale = code == 255 ? std::numeric_limits<float>::quiet_NaN()
                         : code == 0 ? 0x1p-127f
                                     : std::bit_cast<float>(static_cast<std::uint32_t>(code) << 23);
-    Run<element, Value>(elements + MxElementBytes(element, column),
+    Run<element, Value>(elements + ElementBytes(element, column),
                         std::min(code_columns, k - column), scale,
                         values + column * static_cast<std::int64_t>(sizeof(Value)));
   }
 }
 
-template <MxElement element>
+template <ElementFormat element>
 void RowTo(const std::uint8_t* elements, std::int64_t k, std::int64_t code_columns,
            const std::uint8_t* codes, FloatType to, std::uint8_t* values) {
   if (to == FloatType::kF32) {
@@ -161,20 +163,20 @@ void RowTo(const std::uint8_t* elements, std::int64_t k, std::int64_t code_colum
   return Row<element, std::uint16_t>(elements, k, code_columns, codes, values);
 }
 
-void RowImpl(const std::uint8_t* elements, MxElement element, std::int64_t k,
+void RowImpl(const std::uint8_t* elements, ElementFormat element, std::int64_t k,
              std::int64_t code_columns, const std::uint8_t* codes, FloatType to,
              std::uint8_t* values) {
   switch (element) {
-    case MxElement::kE4m3Fn:
-      return RowTo<MxElement::kE4m3Fn>(elements, k, code_columns, codes, to, values);
-    case MxElement::kE4m3Fnuz:
-      return RowTo<MxElement::kE4m3Fnuz>(elements, k, code_columns, codes, to, values);
-    case MxElement::kE5m2:
-      return RowTo<MxElement::kE5m2>(elements, k, code_columns, codes, to, values);
-    case MxElement::kE5m2Fnuz:
-      return RowTo<MxElement::kE5m2Fnuz>(elements, k, code_columns, codes, to, values);
-    case MxElement::kE2m1:
-      return RowTo<MxElement::kE2m1>(elements, k, code_columns, codes, to, values);
+    case ElementFormat::kE4m3Fn:
+      return RowTo<ElementFormat::kE4m3Fn>(elements, k, code_columns, codes, to, values);
+    case ElementFormat::kE4m3Fnuz:
+      return RowTo<ElementFormat::kE4m3Fnuz>(elements, k, code_columns, codes, to, values);
+    case ElementFormat::kE5m2:
+      return RowTo<ElementFormat::kE5m2>(elements, k, code_columns, codes, to, values);
+    case ElementFormat::kE5m2Fnuz:
+      return RowTo<ElementFormat::kE5m2Fnuz>(elements, k, code_columns, codes, to, values);
+    case ElementFormat::kE2m1:
+      return RowTo<ElementFormat::kE2m1>(elements, k, code_columns, codes, to, values);
   }
 }
 
@@ -187,7 +189,7 @@ namespace lanewise {
 
 HWY_EXPORT(RowImpl);
 
-absl::Status DequantizeRows(std::span<const std::uint8_t> elements, MxElement element,
+absl::Status DequantizeRows(std::span<const std::uint8_t> elements, ElementFormat element,
                             std::int64_t rows, std::int64_t k, MxCodeBlock block,
                             std::span<const std::uint8_t> codes, FloatType to,
                             std::span<std::uint8_t> values) {
@@ -197,11 +199,11 @@ absl::Status DequantizeRows(std::span<const std::uint8_t> elements, MxElement el
                                                    ": ", problem...));
   };
   if (rows < 0 || k < 0 || block.rows < 1 || block.columns < 1) return refuse("not sizes");
-  if (element == MxElement::kE2m1 && (k % 2 != 0 || block.columns % 2 != 0)) {
+  if (element == ElementFormat::kE2m1 && (k % 2 != 0 || block.columns % 2 != 0)) {
     return refuse("two e2m1 elements share a byte, so columns go in pairs");
   }
   if (to == FloatType::kF16) return refuse("to F16, which holds few of the values");
-  const std::int64_t row_bytes = MxElementBytes(element, k);
+  const std::int64_t row_bytes = ElementBytes(element, k);
   const std::int64_t row_codes = block.Columns(k);
   const std::int64_t value_bytes = k * FloatBytes(to);
   if (std::ssize(elements) != rows * row_bytes || std::ssize(values) != rows * value_bytes ||

@@ -14,16 +14,10 @@
 #include <span>
 
 #include "absl/status/status.h"
-#include "weights/quantize.h"
+#include "semantics/element_format.h"
+#include "semantics/float_type.h"
 
 namespace lanewise {
-
-enum class MxElement { kE4m3Fn, kE4m3Fnuz, kE5m2, kE5m2Fnuz, kE2m1 };
-
-// Bytes of k elements: k, or k / 2 (the even element in the low nibble).
-constexpr std::int64_t MxElementBytes(MxElement element, std::int64_t k) {
-  return element == MxElement::kE2m1 ? k / 2 : k;
-}
 
 // How many rows and columns one code stands for; the last blocks of a matrix may be cut off.
 struct MxCodeBlock {
@@ -39,7 +33,7 @@ struct MxCodeBlock {
 // if a span has another size than that, a size is negative, a block's is below 1, e2m1 has an odd k
 // or odd block columns, or `to` is kF16. On one thread: rows can be dealt to several, in multiples
 // of block.rows.
-absl::Status DequantizeRows(std::span<const std::uint8_t> elements, MxElement element,
+absl::Status DequantizeRows(std::span<const std::uint8_t> elements, ElementFormat element,
                             std::int64_t rows, std::int64_t k, MxCodeBlock block,
                             std::span<const std::uint8_t> codes, FloatType to,
                             std::span<std::uint8_t> values);

@@ -19,16 +19,16 @@ namespace {
 // A format by its definition: sign, exponent and fraction bits, and what its last codes are.
 struct Definition {
   const char* name;
-  MxElement element;
+  ElementFormat element;
   int bits, fraction, bias;
   enum { kNone, kOneNan, kInfinityAndNans, kFnuz } specials;
 };
 constexpr Definition kFormats[] = {
-    {"e4m3fn", MxElement::kE4m3Fn, 8, 3, 7, Definition::kOneNan},
-    {"e4m3fnuz", MxElement::kE4m3Fnuz, 8, 3, 8, Definition::kFnuz},
-    {"e5m2", MxElement::kE5m2, 8, 2, 15, Definition::kInfinityAndNans},
-    {"e5m2fnuz", MxElement::kE5m2Fnuz, 8, 2, 16, Definition::kFnuz},
-    {"e2m1", MxElement::kE2m1, 4, 1, 1, Definition::kNone},
+    {"e4m3fn", ElementFormat::kE4m3Fn, 8, 3, 7, Definition::kOneNan},
+    {"e4m3fnuz", ElementFormat::kE4m3Fnuz, 8, 3, 8, Definition::kFnuz},
+    {"e5m2", ElementFormat::kE5m2, 8, 2, 15, Definition::kInfinityAndNans},
+    {"e5m2fnuz", ElementFormat::kE5m2Fnuz, 8, 2, 16, Definition::kFnuz},
+    {"e2m1", ElementFormat::kE2m1, 4, 1, 1, Definition::kNone},
 };
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -178,18 +178,20 @@ TEST(DequantizeRowsTest, BlocksOfAnyShape) {
 
 TEST(DequantizeRowsTest, RefusesWhatDoesNotFit) {
   std::vector<std::uint8_t> elements(64), codes(2), values(128);
-  const auto status = [&](MxElement element, std::int64_t rows, std::int64_t k, MxCodeBlock block,
-                          FloatType to = FloatType::kBf16) {
+  const auto status = [&](ElementFormat element, std::int64_t rows, std::int64_t k,
+                          MxCodeBlock block, FloatType to = FloatType::kBf16) {
     return DequantizeRows(elements, element, rows, k, block, codes, to, values);
   };
-  EXPECT_TRUE(status(MxElement::kE4m3Fn, 2, 32, {1, 32}).ok());
-  EXPECT_TRUE(absl::IsInvalidArgument(status(MxElement::kE4m3Fn, 2, 32, {2, 32})));
-  EXPECT_TRUE(absl::IsInvalidArgument(status(MxElement::kE4m3Fn, 2, 31, {1, 32})));
-  EXPECT_TRUE(absl::IsInvalidArgument(status(MxElement::kE4m3Fn, -2, -32, {1, 32})));
-  EXPECT_TRUE(absl::IsInvalidArgument(status(MxElement::kE4m3Fn, 2, 32, {1, 0})));
-  EXPECT_TRUE(absl::IsInvalidArgument(status(MxElement::kE4m3Fn, 2, 32, {1, 32}, FloatType::kF32)));
-  EXPECT_TRUE(absl::IsInvalidArgument(status(MxElement::kE4m3Fn, 2, 32, {1, 32}, FloatType::kF16)));
-  EXPECT_TRUE(absl::IsInvalidArgument(status(MxElement::kE2m1, 2, 33, {1, 32})));
+  EXPECT_TRUE(status(ElementFormat::kE4m3Fn, 2, 32, {1, 32}).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(status(ElementFormat::kE4m3Fn, 2, 32, {2, 32})));
+  EXPECT_TRUE(absl::IsInvalidArgument(status(ElementFormat::kE4m3Fn, 2, 31, {1, 32})));
+  EXPECT_TRUE(absl::IsInvalidArgument(status(ElementFormat::kE4m3Fn, -2, -32, {1, 32})));
+  EXPECT_TRUE(absl::IsInvalidArgument(status(ElementFormat::kE4m3Fn, 2, 32, {1, 0})));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(status(ElementFormat::kE4m3Fn, 2, 32, {1, 32}, FloatType::kF32)));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(status(ElementFormat::kE4m3Fn, 2, 32, {1, 32}, FloatType::kF16)));
+  EXPECT_TRUE(absl::IsInvalidArgument(status(ElementFormat::kE2m1, 2, 33, {1, 32})));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "weights/quantize_kernels.h"
 
@@ -22,18 +23,6 @@ constexpr std::uint8_t kNanCode = 255;
 
 std::uint32_t Bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 float Float(std::uint32_t bits) { return std::bit_cast<float>(bits); }
-
-float LargestOf(MxFormat format) {
-  switch (format) {
-    case MxFormat::kE4m3Fn:
-      return 448.0f;
-    case MxFormat::kE4m3Fnuz:
-      return 240.0f;
-    case MxFormat::kE2m1:
-      return 6.0f;
-  }
-  return 0.0f;
-}
 
 // A positive float's bits as significand 2^(exponent - 23), the significand in [2^23, 2^24).
 struct Parts {
@@ -73,7 +62,7 @@ class CodeRule {
   // The code of a block from the bits of its largest magnitude.
   std::uint8_t operator()(std::uint32_t amax) const {
     if (amax >= kInfinityBits) {
-      const bool saturate = amax == kInfinityBits && options_.non_finite == MxNonFinite::kSaturate;
+      const bool saturate = amax == kInfinityBits && options_.non_finite == NonFinite::kSaturate;
       return saturate ? static_cast<std::uint8_t>(kLargestCode) : kNanCode;
     }
     return static_cast<std::uint8_t>(
@@ -84,20 +73,20 @@ class CodeRule {
   int Unclamped(std::uint32_t a) const {
     if (a == 0) return 0;
     switch (options_.rule) {
-      case MxRule::kExact: {
+      case BlockRule::kExact: {
         const Parts parts = PartsOf(a);
         return 127 + parts.exponent - maximum_.exponent +
                (parts.significand > maximum_.significand ? 1 : 0);
       }
-      case MxRule::kRoundedLog2: {
+      case BlockRule::kRoundedLog2: {
         const std::uint32_t quotient = Bits(Float(a) / options_.maximum);
         return quotient == 0 ? 0 : 127 + CeilOfRoundedLog2(quotient);
       }
-      case MxRule::kFloor:
+      case BlockRule::kFloor:
         return 127 + PartsOf(a).exponent - maximum_.exponent;
-      case MxRule::kEven:
+      case BlockRule::kEven:
         return static_cast<int>((a + 0x200000) >> 23) - maximum_.exponent;
-      case MxRule::kRoundUp: {
+      case BlockRule::kRoundUp: {
         const std::uint32_t v = Bits(Float(a) * reciprocal_);
         return static_cast<int>(v >> 23) + ((v & kFractionBits) != 0 ? 1 : 0);
       }
@@ -113,51 +102,23 @@ class CodeRule {
 
 }  // namespace
 
-std::string_view MxFormatName(MxFormat format) {
-  switch (format) {
-    case MxFormat::kE4m3Fn:
-      return "e4m3fn";
-    case MxFormat::kE4m3Fnuz:
-      return "e4m3fnuz";
-    case MxFormat::kE2m1:
-      return "e2m1";
-  }
-  return "unknown";
-}
-
-std::string_view MxRuleName(MxRule rule) {
-  switch (rule) {
-    case MxRule::kExact:
-      return "exact";
-    case MxRule::kRoundedLog2:
-      return "rounded-log2";
-    case MxRule::kFloor:
-      return "floor";
-    case MxRule::kEven:
-      return "even";
-    case MxRule::kRoundUp:
-      return "round-up";
-  }
-  return "unknown";
-}
-
-std::string_view MxNonFiniteName(MxNonFinite non_finite) {
-  return non_finite == MxNonFinite::kNanBlock ? "nan-block" : "saturate";
-}
-
-MxOptions DefaultMxOptions(MxFormat format) {
+MxOptions DefaultMxOptions(ElementFormat format) {
   MxOptions options;
   options.format = format;
-  options.maximum = LargestOf(format);
+  options.maximum = LargestFinite(format);
   return options;
 }
 
 absl::Status ValidateMxOptions(const MxOptions& options) {
-  const float largest = LargestOf(options.format);
+  if (options.format == ElementFormat::kE5m2 || options.format == ElementFormat::kE5m2Fnuz) {
+    return InvalidArgument("the format is ", ElementFormatName(options.format),
+                           ", expected e4m3fn, e4m3fnuz or e2m1");
+  }
+  const float largest = LargestFinite(options.format);
   if (!(options.maximum > 0.0f && options.maximum <= largest)) {
     return absl::InvalidArgumentError(
         absl::StrCat("the maximum is ", options.maximum, ", expected above 0 and at most ", largest,
-                     ", the largest element of ", AbslView(MxFormatName(options.format))));
+                     ", the largest element of ", AbslView(ElementFormatName(options.format))));
   }
   if (!(std::isfinite(options.amax_floor) && options.amax_floor >= 0.0f)) {
     return absl::InvalidArgumentError(absl::StrCat("the amax floor is ", options.amax_floor,
@@ -202,7 +163,7 @@ absl::StatusOr<MxError> QuantizeRows(std::span<const std::uint8_t> source, Float
         absl::StrCat(what, " have ", size, " bytes, expected ", expected));
   };
   const std::int64_t blocks = k / kMxBlock;
-  const std::int64_t row_bytes = MxRowBytes(options.format, k);
+  const std::int64_t row_bytes = ElementBytes(options.format, k);
   absl::Status status = expect("the floats", std::ssize(source), rows * k * FloatBytes(type));
   status.Update(expect("the elements", std::ssize(elements), rows * row_bytes));
   status.Update(expect("the codes", std::ssize(codes), rows / options.code_rows * blocks));

@@ -81,24 +81,24 @@ void LargestImpl(const std::uint8_t* source, FloatType type, std::int64_t blocks
 // How a format's elements lie among the float32: fraction bits that are dropped, the code of a
 // float's exponent above the element's, the smallest normal, and the float that has the spacing of
 // the subnormals.
-template <MxFormat format>
+template <ElementFormat format>
 struct Spacing {
-  static constexpr int kExponentBias = format == MxFormat::kE4m3Fn     ? 7
-                                       : format == MxFormat::kE4m3Fnuz ? 8
-                                                                       : 1;
-  static constexpr int kFractionBits = format == MxFormat::kE2m1 ? 1 : 3;
+  static constexpr int kExponentBias = format == ElementFormat::kE4m3Fn     ? 7
+                                       : format == ElementFormat::kE4m3Fnuz ? 8
+                                                                            : 1;
+  static constexpr int kFractionBits = format == ElementFormat::kE2m1 ? 1 : 3;
   static constexpr int kDropped = 23 - kFractionBits;
   static constexpr std::uint32_t kBias = std::uint32_t{127 - kExponentBias} << kFractionBits;
   static constexpr float kSmallestNormal = 2.0f / (1 << kExponentBias);
   static constexpr float kLifter = kSmallestNormal * (1 << kDropped);
-  static constexpr std::uint8_t kNan = format == MxFormat::kE4m3Fn     ? 0x7F
-                                       : format == MxFormat::kE4m3Fnuz ? 0x80
-                                                                       : 0;
-  static constexpr std::uint32_t kSign = format == MxFormat::kE2m1 ? 0x8 : 0x80;
+  static constexpr std::uint8_t kNan = format == ElementFormat::kE4m3Fn     ? 0x7F
+                                       : format == ElementFormat::kE4m3Fnuz ? 0x80
+                                                                            : 0;
+  static constexpr std::uint32_t kSign = format == ElementFormat::kE2m1 ? 0x8 : 0x80;
 };
 
 // One block of a finite scale.
-template <MxFormat format>
+template <ElementFormat format>
 HWY_INLINE void RoundBlock(const float* x, float inverse_scale, float scale, float maximum,
                            std::uint8_t* elements, MxError* error) {
   using S = Spacing<format>;
@@ -132,7 +132,7 @@ HWY_INLINE void RoundBlock(const float* x, float inverse_scale, float scale, flo
     WordVector sign =
         hn::And(hn::ShiftRight<31>(hn::BitCast(words, scaled)), hn::Set(words, std::uint32_t{1}));
     sign = hn::Mul(sign, hn::Set(words, S::kSign));
-    if constexpr (format == MxFormat::kE4m3Fnuz) {
+    if constexpr (format == ElementFormat::kE4m3Fnuz) {
       // It has no -0.
       sign = hn::IfThenZeroElse(hn::Eq(code, hn::Zero(words)), sign);
     }
@@ -146,7 +146,7 @@ HWY_INLINE void RoundBlock(const float* x, float inverse_scale, float scale, flo
     const auto flushed = hn::And(hn::Ne(from, hn::Zero(floats)), hn::Eq(rounded, hn::Zero(floats)));
     zeroed += hn::CountTrue(floats, flushed);
   }
-  if constexpr (format == MxFormat::kE2m1) {
+  if constexpr (format == ElementFormat::kE2m1) {
     for (int i = 0; i < kMxBlock / 2; ++i) {
       elements[i] = static_cast<std::uint8_t>(bits[2 * i] | bits[2 * i + 1] << 4);
     }
@@ -165,16 +165,16 @@ HWY_INLINE float Scale(int code) {
   return code == 0 ? 0x1p-127f : std::bit_cast<float>(static_cast<std::uint32_t>(code) << 23);
 }
 
-template <FloatType type, MxFormat format>
+template <FloatType type, ElementFormat format>
 void Elements(const std::uint8_t* source, float maximum, std::int64_t blocks,
               const std::uint8_t* codes, std::uint8_t* elements, MxError* error) {
   HWY_ALIGN float x[kMxBlock];
   for (std::int64_t block = 0; block < blocks; ++block) {
-    std::uint8_t* const to = elements + MxRowBytes(format, block * kMxBlock);
+    std::uint8_t* const to = elements + ElementBytes(format, block * kMxBlock);
     const int code = codes[block];
     if (code == 255) {
       std::memset(to, Spacing<format>::kNan,
-                  static_cast<std::size_t>(MxRowBytes(format, kMxBlock)));
+                  static_cast<std::size_t>(ElementBytes(format, kMxBlock)));
       continue;
     }
     LoadBlock<type>(source + block * kMxBlock * FloatBytes(type), x);
@@ -183,19 +183,22 @@ void Elements(const std::uint8_t* source, float maximum, std::int64_t blocks,
 }
 
 template <FloatType type>
-void ElementsOf(const std::uint8_t* source, MxFormat format, float maximum, std::int64_t blocks,
-                const std::uint8_t* codes, std::uint8_t* elements, MxError* error) {
+void ElementsOf(const std::uint8_t* source, ElementFormat format, float maximum,
+                std::int64_t blocks, const std::uint8_t* codes, std::uint8_t* elements,
+                MxError* error) {
   switch (format) {
-    case MxFormat::kE4m3Fn:
-      return Elements<type, MxFormat::kE4m3Fn>(source, maximum, blocks, codes, elements, error);
-    case MxFormat::kE4m3Fnuz:
-      return Elements<type, MxFormat::kE4m3Fnuz>(source, maximum, blocks, codes, elements, error);
-    case MxFormat::kE2m1:
-      return Elements<type, MxFormat::kE2m1>(source, maximum, blocks, codes, elements, error);
+    case ElementFormat::kE4m3Fn:
+      return Elements<type, ElementFormat::kE4m3Fn>(source, maximum, blocks, codes, elements,
+                                                    error);
+    case ElementFormat::kE4m3Fnuz:
+      return Elements<type, ElementFormat::kE4m3Fnuz>(source, maximum, blocks, codes, elements,
+                                                      error);
+    case ElementFormat::kE2m1:
+      return Elements<type, ElementFormat::kE2m1>(source, maximum, blocks, codes, elements, error);
   }
 }
 
-void ElementsImpl(const std::uint8_t* source, FloatType type, MxFormat format, float maximum,
+void ElementsImpl(const std::uint8_t* source, FloatType type, ElementFormat format, float maximum,
                   std::int64_t blocks, const std::uint8_t* codes, std::uint8_t* elements,
                   MxError* error) {
   switch (type) {
@@ -223,9 +226,9 @@ void LargestMagnitudes(const std::uint8_t* source, FloatType type, std::int64_t 
   HWY_DYNAMIC_DISPATCH(LargestImpl)(source, type, blocks, largest);
 }
 
-void QuantizeElements(const std::uint8_t* source, FloatType type, MxFormat format, float maximum,
-                      std::int64_t blocks, const std::uint8_t* codes, std::uint8_t* elements,
-                      MxError* error) {
+void QuantizeElements(const std::uint8_t* source, FloatType type, ElementFormat format,
+                      float maximum, std::int64_t blocks, const std::uint8_t* codes,
+                      std::uint8_t* elements, MxError* error) {
   HWY_DYNAMIC_DISPATCH(ElementsImpl)
   (source, type, format, maximum, blocks, codes, elements, error);
 }

@@ -16,9 +16,9 @@ void LargestMagnitudes(const std::uint8_t* source, FloatType type, std::int64_t 
                        std::uint32_t* largest);
 
 // Quantizes blocks whose codes are known, 255 included, and adds to the account.
-void QuantizeElements(const std::uint8_t* source, FloatType type, MxFormat format, float maximum,
-                      std::int64_t blocks, const std::uint8_t* codes, std::uint8_t* elements,
-                      MxError* error);
+void QuantizeElements(const std::uint8_t* source, FloatType type, ElementFormat format,
+                      float maximum, std::int64_t blocks, const std::uint8_t* codes,
+                      std::uint8_t* elements, MxError* error);
 
 }  // namespace lanewise
 

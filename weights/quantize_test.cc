@@ -22,7 +22,7 @@ Result Quantize(const std::vector<float>& x, std::int64_t rows, const MxOptions&
   std::vector<std::uint8_t> bytes(x.size() * sizeof(float));
   std::memcpy(bytes.data(), x.data(), bytes.size());
   Result result;
-  result.elements.assign(static_cast<std::size_t>(rows * MxRowBytes(options.format, k)), 0xA5);
+  result.elements.assign(static_cast<std::size_t>(rows * ElementBytes(options.format, k)), 0xA5);
   result.codes.assign(static_cast<std::size_t>(rows / options.code_rows * (k / 32)), 0xA5);
   const absl::StatusOr<MxError> error =
       QuantizeRows(bytes, FloatType::kF32, rows, k, options, result.elements, result.codes);
@@ -45,7 +45,7 @@ TEST(QuantizeRows, KnownElements) {
     x[6] = -0.0f;
     x[7] = 17;  // halfway between 16 and 18: 16 is even
     x[8] = 19;  // between 18 and 20: 20 is
-    const Result result = Quantize(x, 1, DefaultMxOptions(MxFormat::kE4m3Fn));
+    const Result result = Quantize(x, 1, DefaultMxOptions(ElementFormat::kE4m3Fn));
     EXPECT_EQ(result.codes[0], 127);
     const std::uint8_t expected[] = {0x7E, 0x38, 0xB0, 0x01, 0x00, 0x01, 0x80, 0x58, 0x5A};
     for (std::size_t i = 0; i < sizeof(expected); ++i) {
@@ -63,7 +63,7 @@ TEST(QuantizeRows, KnownNibblesAndCodes) {
     for (int i = 0; i < 8; ++i) x[i] = std::vector<float>{0, .5f, 1, 1.5f, 2, 3, 4, 6}[i] * 4;
     x[8] = -24;
     x[40] = std::bit_cast<float>(0x7FC00000u);
-    const Result result = Quantize(x, 1, DefaultMxOptions(MxFormat::kE2m1));
+    const Result result = Quantize(x, 1, DefaultMxOptions(ElementFormat::kE2m1));
     EXPECT_EQ(result.codes[0], 129);
     EXPECT_EQ(result.codes[1], 255);
     const std::uint8_t expected[] = {0x10, 0x32, 0x54, 0x76, 0x0F};
@@ -84,7 +84,7 @@ TEST(QuantizeRows, FnuzHasNoNegativeZero) {
     x[1] = -1;
     x[2] = -0x1p-30f;
     x[32] = std::bit_cast<float>(0x7F800000u);
-    const Result result = Quantize(x, 1, DefaultMxOptions(MxFormat::kE4m3Fnuz));
+    const Result result = Quantize(x, 1, DefaultMxOptions(ElementFormat::kE4m3Fnuz));
     EXPECT_EQ(result.codes[0], 127);
     EXPECT_EQ(result.elements[0], 0x7F);
     EXPECT_EQ(result.elements[1], 0xC0);

@@ -23,7 +23,6 @@ namespace lanewise::benchmarks {
 namespace {
 
 using hip::Buffer;
-using hip::ElementFormat;
 
 constexpr int64_t kColumns = 5120;
 
@@ -91,19 +90,19 @@ TimedCase CopyCase(int64_t bytes) {
           }};
 }
 
-TimedCase QuantizeCase(hip::FloatType input, ElementFormat format, const char* name, float maximum,
+TimedCase QuantizeCase(FloatType input, ElementFormat format, const char* name, float maximum,
                        int64_t rows) {
   const hip::MxQuantize::Problem problem = {.input = input,
                                             .format = format,
                                             .quantizer = {.maximum = maximum},
                                             .rows = rows,
                                             .columns = kColumns};
-  const char* const type = input == hip::FloatType::kBf16 ? "bf16 " : "f32 ";
+  const char* const type = input == FloatType::kBf16 ? "bf16 " : "f32 ";
   return {absl::StrCat("quantize ", name), absl::StrCat(type, rows, " x ", kColumns),
           Bytes(hip::MxQuantize::Cost(problem)), [problem](const hip::Device& device) {
             const int64_t elements = problem.rows * problem.columns;
             return Prepare<hip::MxQuantize>(
-                device, elements * hip::BytesOf(problem.input), elements / 32, elements,
+                device, elements * FloatBytes(problem.input), elements / 32, elements,
                 [problem](const hip::MxQuantize& quantize, void* x, void* codes, void* out,
                           const hip::Stream& stream) {
                   return quantize.Launch(problem, {x, out, codes}, stream);
@@ -181,14 +180,14 @@ TimedCase PermuteCase(int64_t tokens) {
 
 std::vector<TimedCase> TimedCases(int64_t rows) {
   using Elements = hip::DropNegativeZero::Elements;
-  constexpr auto kBf16 = hip::FloatType::kBf16;
+  constexpr auto kBf16 = FloatType::kBf16;
   const int64_t bytes = rows * kColumns;
   std::vector<TimedCase> cases = {
       CopyCase(bytes),
       QuantizeCase(kBf16, ElementFormat::kE4m3Fnuz, "e4m3fnuz", 224, rows),
       QuantizeCase(kBf16, ElementFormat::kE4m3Fn, "e4m3fn", 448, rows),
       QuantizeCase(kBf16, ElementFormat::kE2m1, "e2m1", 6, rows),
-      QuantizeCase(hip::FloatType::kF32, ElementFormat::kE4m3Fn, "e4m3fn", 448, rows),
+      QuantizeCase(FloatType::kF32, ElementFormat::kE4m3Fn, "e4m3fn", 448, rows),
       DequantizeCase(ElementFormat::kE4m3Fnuz, "e4m3fnuz", rows),
       DequantizeCase(ElementFormat::kE4m3Fn, "e4m3fn", rows),
       DequantizeCase(ElementFormat::kE2m1, "e2m1", rows),

@@ -22,7 +22,6 @@ namespace {
 
 using hip::Buffer;
 using hip::DropNegativeZero;
-using hip::ElementFormat;
 using hip::LayoutCopy;
 using hip::MxDequantize;
 using hip::PermuteQ;

@@ -14,7 +14,6 @@ namespace lanewise::benchmarks {
 namespace {
 
 using hip::Buffer;
-using hip::ElementFormat;
 using hip::MxQuantize;
 
 absl::Status Run(const hip::Device& device, const MxQuantize::Problem& problem) {

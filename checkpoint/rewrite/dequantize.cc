@@ -19,46 +19,30 @@ namespace {
 constexpr std::string_view kWeightSuffixes[] = {".weight", ".weight_packed"};
 constexpr std::string_view kScaleSuffixes[] = {".weight_scale", ".weight_scale_inv", ".scale"};
 
-std::optional<MxElement> FormatOf(DType dtype) {
+std::optional<ElementFormat> FormatOf(DType dtype) {
   switch (dtype) {
     case DType::kF8E4m3:
-      return MxElement::kE4m3Fn;
+      return ElementFormat::kE4m3Fn;
     case DType::kF8E4m3Fnuz:
-      return MxElement::kE4m3Fnuz;
+      return ElementFormat::kE4m3Fnuz;
     case DType::kF8E5m2:
-      return MxElement::kE5m2;
+      return ElementFormat::kE5m2;
     case DType::kF8E5m2Fnuz:
-      return MxElement::kE5m2Fnuz;
+      return ElementFormat::kE5m2Fnuz;
     case DType::kU8:
     case DType::kI8:
     case DType::kF4:
-      return MxElement::kE2m1;
+      return ElementFormat::kE2m1;
     default:
       return std::nullopt;
   }
-}
-
-std::string_view NameOf(MxElement element) {
-  switch (element) {
-    case MxElement::kE4m3Fn:
-      return "e4m3fn";
-    case MxElement::kE4m3Fnuz:
-      return "e4m3fnuz";
-    case MxElement::kE5m2:
-      return "e5m2";
-    case MxElement::kE5m2Fnuz:
-      return "e5m2fnuz";
-    case MxElement::kE2m1:
-      return "e2m1";
-  }
-  return "unknown";
 }
 
 // A weight and its codes.
 struct Pair {
   const TensorSet::Tensor* weight;
   const TensorSet::Tensor* codes;
-  MxElement element;
+  ElementFormat element;
   std::string name;  // of the weight as numbers
   std::vector<std::int64_t> shape = {};
   MxCodeBlock block = {};
@@ -93,7 +77,8 @@ absl::Status SetShape(Pair* pair) {
   }
   pair->shape = weight.shape;
   if (pair->shape.size() >= 2) {
-    if (pair->element == MxElement::kE2m1 && weight.dtype != DType::kF4) pair->shape.back() *= 2;
+    if (pair->element == ElementFormat::kE2m1 && weight.dtype != DType::kF4)
+      pair->shape.back() *= 2;
     for (const MxCodeBlock& block : kBlocks) {
       std::vector<std::int64_t> expected = pair->shape;
       std::int64_t& rows = expected[expected.size() - 2];
@@ -109,13 +94,13 @@ absl::Status SetShape(Pair* pair) {
   }
   return absl::InvalidArgumentError(
       absl::StrCat(codes.name, " is ", ShapeText(codes.shape), " for ", weight.name, " ",
-                   ShapeText(weight.shape), " of ", AbslView(NameOf(pair->element)),
+                   ShapeText(weight.shape), " of ", AbslView(ElementFormatName(pair->element)),
                    ": expected a code for each 1 x 32, 32 x 32 or 128 x 128 elements"));
 }
 
 // The codes beside a weight, if there are any.
 std::optional<Pair> PairOf(const TensorSet& set, const TensorSet::Tensor& weight) {
-  const std::optional<MxElement> element = FormatOf(weight.info->dtype);
+  const std::optional<ElementFormat> element = FormatOf(weight.info->dtype);
   if (!element) return std::nullopt;
   const auto& metadata = set.shards()[weight.shard].file.metadata();
   if (metadata.count(std::string(kQuantizedKey)) > 0) {
@@ -143,7 +128,7 @@ RewrittenTensor Dequantized(const Pair& pair, bool float32) {
   const FloatType to = float32 ? FloatType::kF32 : FloatType::kBf16;
   tensor.rows = pair.rows();
   tensor.together = pair.block.rows;
-  tensor.inputs = {{pair.weight, {MxElementBytes(pair.element, k), 1}},
+  tensor.inputs = {{pair.weight, {ElementBytes(pair.element, k), 1}},
                    {pair.codes, {pair.block.Columns(k), pair.block.rows}}};
   tensor.outputs = {
       {{pair.name, float32 ? DType::kF32 : DType::kBf16, pair.shape}, {k * FloatBytes(to), 1}}};

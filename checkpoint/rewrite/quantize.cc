@@ -61,9 +61,9 @@ std::string WhyNot(const TensorInfo& info, const MxOptions& options) {
   return "";
 }
 
-DType DTypeOf(MxFormat format) {
-  if (format == MxFormat::kE4m3Fn) return DType::kF8E4m3;
-  if (format == MxFormat::kE4m3Fnuz) return DType::kF8E4m3Fnuz;
+DType DTypeOf(ElementFormat format) {
+  if (format == ElementFormat::kE4m3Fn) return DType::kF8E4m3;
+  if (format == ElementFormat::kE4m3Fnuz) return DType::kF8E4m3Fnuz;
   return DType::kU8;
 }
 
@@ -84,10 +84,10 @@ RewrittenTensor Quantized(const TensorSet::Tensor& source, const MxOptions& opti
     return extents;
   };
   TensorSpec elements = {info.name, DTypeOf(options.format),
-                         shape_of(1, options.format == MxFormat::kE2m1 ? 2 : 1)};
+                         shape_of(1, options.format == ElementFormat::kE2m1 ? 2 : 1)};
   TensorSpec codes = {QuantizedScaleName(info.name), DType::kF8E8m0,
                       shape_of(options.code_rows, kMxBlock)};
-  tensor.outputs = {{std::move(elements), {MxRowBytes(options.format, shape.columns), 1}},
+  tensor.outputs = {{std::move(elements), {ElementBytes(options.format, shape.columns), 1}},
                     {std::move(codes), {shape.columns / kMxBlock, options.code_rows}}};
   tensor.make = [=](std::int64_t, std::int64_t count,
                     std::span<const std::span<const std::uint8_t>> inputs,
@@ -104,9 +104,10 @@ RewrittenTensor Quantized(const TensorSet::Tensor& source, const MxOptions& opti
 std::string RecordOf(const MxOptions& options) {
   return absl::StrFormat(R"({"format": "%s", "rule": "%s", "maximum": %.9g, "amax_floor": %.9g, )"
                          R"("smallest_code": %d, "non_finite": "%s", "code_rows": %d})",
-                         AbslView(MxFormatName(options.format)), AbslView(MxRuleName(options.rule)),
-                         options.maximum, options.amax_floor, options.smallest_code,
-                         AbslView(MxNonFiniteName(options.non_finite)), options.code_rows);
+                         AbslView(ElementFormatName(options.format)),
+                         AbslView(BlockRuleName(options.rule)), options.maximum, options.amax_floor,
+                         options.smallest_code, AbslView(NonFiniteName(options.non_finite)),
+                         options.code_rows);
 }
 
 std::string ListText(const std::vector<std::string>& patterns) {

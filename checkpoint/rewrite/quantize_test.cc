@@ -19,7 +19,6 @@
 namespace lanewise {
 namespace {
 
-using reference::ElementFormat;
 using reference::Quantized;
 
 Tensor<float, 2> Random(std::int64_t rows, std::int64_t k, unsigned seed) {
@@ -103,9 +102,7 @@ class QuantizeTest : public testing::Test {
     QuantizeRequest request;
     request.in = in_;
     request.out = out_;
-    request.options = DefaultMxOptions(format == ElementFormat::kE2m1       ? MxFormat::kE2m1
-                                       : format == ElementFormat::kE4m3Fnuz ? MxFormat::kE4m3Fnuz
-                                                                            : MxFormat::kE4m3Fn);
+    request.options = DefaultMxOptions(format);
     return request;
   }
 
@@ -370,7 +367,8 @@ TEST(DequantizeCheckpoint, TakesBackAllThatWasQuantized) {
   back.in = quantize.out;
   back.out = directory.File("back.safetensors");
   back.float32 = true;
-  for (const MxFormat format : {MxFormat::kE4m3Fn, MxFormat::kE4m3Fnuz, MxFormat::kE2m1}) {
+  for (const ElementFormat format :
+       {ElementFormat::kE4m3Fn, ElementFormat::kE4m3Fnuz, ElementFormat::kE2m1}) {
     quantize.options = DefaultMxOptions(format);
     quantize.rules.overwrite = back.rules.overwrite = true;
     const absl::StatusOr<QuantizeReport> made = QuantizeCheckpoint(quantize, nullptr);
@@ -385,13 +383,10 @@ TEST(DequantizeCheckpoint, TakesBackAllThatWasQuantized) {
     ASSERT_TRUE(set.ok());
     ASSERT_EQ(set->tensors().size(), names.size());
     EXPECT_EQ(set->shards()[0].file.metadata().count("quantized"), 0u);
-    const ElementFormat element = format == MxFormat::kE4m3Fn     ? ElementFormat::kE4m3Fn
-                                  : format == MxFormat::kE4m3Fnuz ? ElementFormat::kE4m3Fnuz
-                                                                  : ElementFormat::kE2m1;
     for (std::size_t i = 0; i < names.size(); ++i) {
       const Quantized q = *Quantize(Random(32, 64, static_cast<unsigned>(i)),
-                                    reference::DefaultQuantizeOptions(element));
-      ExpectTensor(*set, names[i], DType::kF32, {32, 64}, Bytes(*DequantizeToFloat(q, element)));
+                                    reference::DefaultQuantizeOptions(format));
+      ExpectTensor(*set, names[i], DType::kF32, {32, 64}, Bytes(*DequantizeToFloat(q, format)));
     }
   }
 }

@@ -62,7 +62,7 @@ __device__ void DequantizeRows(const uint8_t* elements, const uint8_t* codes, ui
   extern "C" __global__ void __launch_bounds__(256)                                      \
       name(const uint8_t* elements, const uint8_t* codes, uint8_t* out, uint32_t blocks, \
            uint32_t blocks_per_row, uint32_t rows_per_code) {                            \
-    lanewise::device::DequantizeRows<is_bf16, lanewise::hip::ElementFormat::format>(     \
+    lanewise::device::DequantizeRows<is_bf16, lanewise::ElementFormat::format>(          \
         elements, codes, out, blocks, blocks_per_row, rows_per_code);                    \
   }
 

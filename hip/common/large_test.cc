@@ -163,9 +163,9 @@ TEST_F(LargeTest, QuantizeAndDequantize) {
   Tensor<Bf16, 2> rows(kRows, kColumns);
   for (int64_t i = 0; i < rows.size(); ++i) rows.data()[i] = Bf16::FromFloat(normal(random));
   const auto expected =
-      reference::Quantize(rows, {.format = reference::ElementFormat::kE4m3Fn, .maximum = 448.0f});
+      reference::Quantize(rows, {.format = ElementFormat::kE4m3Fn, .maximum = 448.0f});
   ASSERT_TRUE(expected.ok()) << expected.status();
-  const auto back = reference::DequantizeToBf16(*expected, reference::ElementFormat::kE4m3Fn);
+  const auto back = reference::DequantizeToBf16(*expected, ElementFormat::kE4m3Fn);
   ASSERT_TRUE(back.ok()) << back.status();
   const auto bytes_of = [](const auto& tensor) {
     Bytes bytes(static_cast<size_t>(tensor.size()) * sizeof(*tensor.data()));

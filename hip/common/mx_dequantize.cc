@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "hip/common/alignment.h"
 #include "hip/common/dequantize.h"
 
@@ -34,6 +35,10 @@ size_t FormatIndex(ElementFormat format) {
 absl::Status CheckProblem(const MxDequantize::Problem& problem) {
   if (FormatIndex(problem.format) == std::size(kFormats)) {
     return absl::InvalidArgumentError("dequantize: there are kernels for e4m3fn, e4m3fnuz, e2m1");
+  }
+  if (problem.output != FloatType::kBf16 && problem.output != FloatType::kF32) {
+    return InvalidArgument("dequantize: out is ", FloatTypeName(problem.output),
+                           ", expected bf16 or f32");
   }
   if (problem.rows < 0 || problem.columns < 0 || problem.columns % kBlockSize != 0 ||
       (problem.columns > 0 && problem.rows > kMostElements / problem.columns)) {
@@ -84,7 +89,7 @@ absl::StatusOr<LaunchCost> MxDequantize::Cost(const Problem& problem) {
   const int64_t elements = problem.rows * problem.columns;
   const int64_t per_byte = problem.format == ElementFormat::kE2m1 ? 2 : 1;
   cost.weight_bytes = elements / per_byte + elements / kBlockSize / problem.rows_per_code;
-  cost.output_bytes = elements * BytesOf(problem.output);
+  cost.output_bytes = elements * FloatBytes(problem.output);
   const int64_t rows = RowsPerLaunch(problem);
   cost.launches = (problem.rows + rows - 1) / rows;
   return cost;
@@ -106,8 +111,8 @@ absl::Status MxDequantize::Launch(const Problem& problem, const Operands& operan
   const int64_t blocks_per_row = problem.columns / kBlockSize;
   const int64_t element_row_bytes =
       problem.format == ElementFormat::kE2m1 ? problem.columns / 2 : problem.columns;
-  const int64_t out_row_bytes = problem.columns * BytesOf(problem.output);
-  const int64_t items_per_block = kBlockSize * BytesOf(problem.output) / 16;
+  const int64_t out_row_bytes = problem.columns * FloatBytes(problem.output);
+  const int64_t items_per_block = kBlockSize * FloatBytes(problem.output) / 16;
   const int64_t rows_per_launch = RowsPerLaunch(problem);
   for (int64_t row = 0; row < problem.rows; row += rows_per_launch) {
     const int64_t blocks = std::min(rows_per_launch, problem.rows - row) * blocks_per_row;

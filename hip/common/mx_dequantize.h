@@ -11,12 +11,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "hip/common/float_type.h"
 #include "hip/common/quantizer.h"
 #include "hip/runtime/device.h"
 #include "hip/runtime/launch_cost.h"
 #include "hip/runtime/module.h"
 #include "hip/runtime/stream.h"
+#include "semantics/float_type.h"
 
 namespace lanewise::hip {
 
@@ -24,7 +24,7 @@ class MxDequantize {
  public:
   struct Problem {
     ElementFormat format = ElementFormat::kE4m3Fn;  // kE4m3Fn, kE4m3Fnuz or kE2m1
-    FloatType output = FloatType::kBf16;
+    FloatType output = FloatType::kBf16;            // or kF32
     int64_t rows = 0;
     int64_t columns = 0;        // a multiple of 32
     int64_t rows_per_code = 1;  // 1, or 32 for square blocks; then rows are a multiple of 32

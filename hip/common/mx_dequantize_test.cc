@@ -11,7 +11,6 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -24,11 +23,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::array<std::pair<ElementFormat, reference::ElementFormat>, 3> kFormats = {{
-    {ElementFormat::kE4m3Fn, reference::ElementFormat::kE4m3Fn},
-    {ElementFormat::kE4m3Fnuz, reference::ElementFormat::kE4m3Fnuz},
-    {ElementFormat::kE2m1, reference::ElementFormat::kE2m1},
-}};
+constexpr ElementFormat kFormats[] = {ElementFormat::kE4m3Fn, ElementFormat::kE4m3Fnuz,
+                                      ElementFormat::kE2m1};
 
 class MxDequantizeTest : public LauncherTest {
  protected:
@@ -40,13 +36,12 @@ class MxDequantizeTest : public LauncherTest {
     kernels_.emplace(*std::move(kernels));
   }
 
-  void Compare(ElementFormat format, reference::ElementFormat judge,
-               const reference::Quantized& quantized, int64_t rows_per_code) {
+  void Compare(ElementFormat format, const reference::Quantized& quantized, int64_t rows_per_code) {
     const int64_t rows = quantized.elements.dimension(0);
     const int64_t columns = quantized.codes.dimension(1) * 32;
-    const auto floats = reference::DequantizeToFloat(quantized, judge);
+    const auto floats = reference::DequantizeToFloat(quantized, format);
     ASSERT_TRUE(floats.ok()) << floats.status();
-    const auto bf16s = reference::DequantizeToBf16(quantized, judge);
+    const auto bf16s = reference::DequantizeToBf16(quantized, format);
     ASSERT_TRUE(bf16s.ok()) << bf16s.status();
     const auto bytes = [](const Tensor<uint8_t, 2>& tensor) {
       return std::vector<uint8_t>(tensor.data(), tensor.data() + tensor.size());
@@ -94,7 +89,7 @@ class MxDequantizeTest : public LauncherTest {
 };
 
 TEST_P(MxDequantizeTest, EveryElementWithEveryCode) {
-  for (const auto& [format, judge] : kFormats) {
+  for (const ElementFormat format : kFormats) {
     reference::Quantized all;
     all.elements.resize(256, 256);  // of e2m1 512 columns: every pair of nibbles
     const int64_t blocks = format == ElementFormat::kE2m1 ? 16 : 8;
@@ -103,7 +98,7 @@ TEST_P(MxDequantizeTest, EveryElementWithEveryCode) {
       for (int64_t i = 0; i < 256; ++i) all.elements(code, i) = static_cast<uint8_t>(i);
       for (int64_t b = 0; b < blocks; ++b) all.codes(code, b) = static_cast<uint8_t>(code);
     }
-    Compare(format, judge, all, 1);
+    Compare(format, all, 1);
     if (HasFatalFailure()) return;
   }
 }
@@ -112,7 +107,7 @@ TEST_P(MxDequantizeTest, ShapesAndSquareBlocks) {
   const uint64_t seed = NewSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
-  for (const auto& [format, judge] : kFormats) {
+  for (const ElementFormat format : kFormats) {
     for (const auto& [rows, columns, rows_per_code] : {std::array<int64_t, 3>{1, 32, 1},
                                                        {3, 96, 1},
                                                        {7, 1824, 1},
@@ -128,7 +123,7 @@ TEST_P(MxDequantizeTest, ShapesAndSquareBlocks) {
           tensor->data()[i] = static_cast<uint8_t>(random());
         }
       }
-      Compare(format, judge, quantized, rows_per_code);
+      Compare(format, quantized, rows_per_code);
       if (HasFatalFailure()) return;
     }
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "hip/common/alignment.h"
 #include "hip/common/quantize.h"
 
@@ -61,6 +62,10 @@ absl::Status CheckProblem(const MxQuantize::Problem& problem) {
                                                    FormatName(problem.format),
                                                    "; there are E4m3Fn, E4m3Fnuz and E2m1"));
   }
+  if (std::count(std::begin(kInputs), std::end(kInputs), problem.input) == 0) {
+    return InvalidArgument("quantize: x is ", FloatTypeName(problem.input),
+                           ", expected bf16 or f32");
+  }
   if (problem.rows < 0 || problem.columns < 0 || problem.columns % kBlockSize != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("quantize: x is [", problem.rows, ", ", problem.columns,
@@ -71,7 +76,7 @@ absl::Status CheckProblem(const MxQuantize::Problem& problem) {
                                                    problem.columns, "], more than ", kMostElements,
                                                    " elements"));
   }
-  const int64_t per_16_bytes = 16 / BytesOf(problem.input);
+  const int64_t per_16_bytes = 16 / FloatBytes(problem.input);
   const int64_t stride = RowStride(problem);
   if (stride < problem.columns || stride % per_16_bytes != 0) {
     return absl::InvalidArgumentError(absl::StrCat("quantize: rows of x are ", stride,
@@ -87,21 +92,6 @@ int64_t RowsPerLaunch(const MxQuantize::Problem& problem) {
 }
 
 }  // namespace
-
-float LargestFinite(ElementFormat format) {
-  switch (format) {
-    case ElementFormat::kE4m3Fn:
-      return 448.0f;
-    case ElementFormat::kE4m3Fnuz:
-      return 240.0f;
-    case ElementFormat::kE5m2:
-    case ElementFormat::kE5m2Fnuz:
-      return 57344.0f;
-    case ElementFormat::kE2m1:
-      break;
-  }
-  return 6.0f;
-}
 
 absl::Status ValidateQuantizer(const Quantizer& quantizer, ElementFormat format) {
   const float largest = LargestFinite(format);
@@ -147,7 +137,7 @@ absl::StatusOr<LaunchCost> MxQuantize::Cost(const Problem& problem) {
   if (problem.rows == 0 || problem.columns == 0) return cost;
   const int64_t elements = problem.rows * problem.columns;
   const int64_t per_byte = problem.format == ElementFormat::kE2m1 ? 2 : 1;
-  cost.activation_bytes = elements * BytesOf(problem.input);
+  cost.activation_bytes = elements * FloatBytes(problem.input);
   cost.output_bytes = elements / per_byte + elements / kBlockSize;
   const int64_t rows = RowsPerLaunch(problem);
   cost.launches = (problem.rows + rows - 1) / rows;
@@ -170,10 +160,10 @@ absl::Status MxQuantize::Launch(const Problem& problem, const Operands& operands
   }
   const Kernel& kernel = kernels_[KernelIndex(problem.input, problem.format)];
   const int64_t blocks_per_row = problem.columns / kBlockSize;
-  const int64_t stride_bytes = RowStride(problem) * BytesOf(problem.input);
+  const int64_t stride_bytes = RowStride(problem) * FloatBytes(problem.input);
   const int64_t bytes_per_row =
       problem.format == ElementFormat::kE2m1 ? problem.columns / 2 : problem.columns;
-  const int64_t lanes_per_block = kBlockSize * BytesOf(problem.input) / 16;
+  const int64_t lanes_per_block = kBlockSize * FloatBytes(problem.input) / 16;
   const int64_t rows_per_launch = RowsPerLaunch(problem);
   for (int64_t row = 0; row < problem.rows; row += rows_per_launch) {
     const int64_t rows = std::min(rows_per_launch, problem.rows - row);

@@ -17,17 +17,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "hip/common/float_type.h"
 #include "hip/common/quantizer.h"
 #include "hip/runtime/device.h"
 #include "hip/runtime/launch_cost.h"
 #include "hip/runtime/module.h"
 #include "hip/runtime/stream.h"
+#include "semantics/float_type.h"
 
 namespace lanewise::hip {
-
-// The largest finite value of a format: 448, 240, 57344, 57344, 6.
-float LargestFinite(ElementFormat format);
 
 // OK, or InvalidArgument naming the field, its value and what it may be.
 absl::Status ValidateQuantizer(const Quantizer& quantizer, ElementFormat format);
@@ -35,7 +32,7 @@ absl::Status ValidateQuantizer(const Quantizer& quantizer, ElementFormat format)
 class MxQuantize {
  public:
   struct Problem {
-    FloatType input = FloatType::kBf16;
+    FloatType input = FloatType::kBf16;             // or kF32
     ElementFormat format = ElementFormat::kE4m3Fn;  // kE4m3Fn, kE4m3Fnuz or kE2m1
     Quantizer quantizer = {};
     int64_t rows = 0;

@@ -27,43 +27,28 @@ using testing::HasSubstr;
 
 struct Target {
   ElementFormat format;
-  reference::ElementFormat judge;
   float maximum;
 };
 constexpr Target kTargets[] = {
-    {ElementFormat::kE4m3Fn, reference::ElementFormat::kE4m3Fn, 448.0f},
-    {ElementFormat::kE4m3Fnuz, reference::ElementFormat::kE4m3Fnuz, 240.0f},
-    {ElementFormat::kE4m3Fnuz, reference::ElementFormat::kE4m3Fnuz, 224.0f},
-    {ElementFormat::kE2m1, reference::ElementFormat::kE2m1, 6.0f},
+    {ElementFormat::kE4m3Fn, 448.0f},
+    {ElementFormat::kE4m3Fnuz, 240.0f},
+    {ElementFormat::kE4m3Fnuz, 224.0f},
+    {ElementFormat::kE2m1, 6.0f},
 };
 
-constexpr std::array<std::pair<BlockRule, reference::BlockRule>, 5> kRules = {{
-    {BlockRule::kExact, reference::BlockRule::kExact},
-    {BlockRule::kRoundedLog2, reference::BlockRule::kRoundedLog2},
-    {BlockRule::kFloor, reference::BlockRule::kFloor},
-    {BlockRule::kEven, reference::BlockRule::kEven},
-    {BlockRule::kRoundUp, reference::BlockRule::kRoundUp},
-}};
-
-reference::QuantizeOptions Judge(const Quantizer& quantizer, reference::ElementFormat format) {
-  reference::QuantizeOptions options;
-  for (const auto& [rule, judge] : kRules) {
-    if (rule == quantizer.rule) options.rule = judge;
-  }
-  options.format = format;
-  options.maximum = quantizer.maximum;
-  options.amax_floor = quantizer.amax_floor;
-  options.smallest_code = static_cast<int>(quantizer.smallest_code);
-  options.non_finite = quantizer.non_finite == NonFinite::kSaturate
-                           ? reference::NonFinite::kSaturate
-                           : reference::NonFinite::kNanBlock;
-  return options;
+reference::QuantizeOptions OptionsOf(const Quantizer& quantizer, ElementFormat format) {
+  return {.rule = quantizer.rule,
+          .format = format,
+          .maximum = quantizer.maximum,
+          .amax_floor = quantizer.amax_floor,
+          .smallest_code = static_cast<int>(quantizer.smallest_code),
+          .non_finite = quantizer.non_finite};
 }
 
 // Every rule with every policy, floor and smallest code.
 std::vector<Quantizer> Quantizers(float maximum) {
   std::vector<Quantizer> all;
-  for (const auto& [rule, judge] : kRules) {
+  for (const BlockRule rule : kBlockRules) {
     for (const NonFinite non_finite : {NonFinite::kNanBlock, NonFinite::kSaturate}) {
       for (const float floor : {0.0f, 0x1p-126f, 1e-10f}) {
         for (const uint32_t smallest : {0u, 1u}) {
@@ -76,8 +61,8 @@ std::vector<Quantizer> Quantizers(float maximum) {
 }
 
 std::string Describe(const Quantizer& q) {
-  return "rule " + std::to_string(static_cast<int>(q.rule)) + ", non_finite " +
-         std::to_string(static_cast<int>(q.non_finite)) + ", maximum " + std::to_string(q.maximum) +
+  return "rule " + std::string(BlockRuleName(q.rule)) + ", non_finite " +
+         std::string(NonFiniteName(q.non_finite)) + ", maximum " + std::to_string(q.maximum) +
          ", floor " + std::to_string(q.amax_floor) + ", smallest code " +
          std::to_string(q.smallest_code);
 }
@@ -102,7 +87,7 @@ class MxQuantizeTest : public LauncherTest {
     const int64_t columns = static_cast<int64_t>(x.size()) / rows;
     Tensor<float, 2> values(rows, columns);
     std::copy(x.begin(), x.end(), values.data());
-    const auto expected = reference::Quantize(values, Judge(quantizer, target.judge));
+    const auto expected = reference::Quantize(values, OptionsOf(quantizer, target.format));
     ASSERT_TRUE(expected.ok()) << expected.status();
 
     // Between rows lies what must not be read as part of a block.

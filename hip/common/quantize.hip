@@ -85,7 +85,7 @@ __device__ void Quantize(const uint8_t* x, uint8_t* elements, uint8_t* codes, ui
   extern "C" __global__ void __launch_bounds__(256)                                        \
       name(const uint8_t* x, uint8_t* elements, uint8_t* codes, uint32_t blocks,           \
            uint32_t blocks_per_row, uint64_t stride, lanewise::hip::Quantizer quantizer) { \
-    lanewise::device::Quantize<is_bf16, lanewise::hip::ElementFormat::format>(             \
+    lanewise::device::Quantize<is_bf16, lanewise::ElementFormat::format>(                  \
         x, elements, codes, blocks, blocks_per_row, stride, quantizer);                    \
   }
 

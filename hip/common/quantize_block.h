@@ -12,7 +12,7 @@
 //   for (int i = 0; i < 8; ++i) amax = MaxMagnitude(amax, x[i]);
 //   amax = MaxOverLanes<4>(amax);
 //   const uint32_t code = BlockCode(amax, kFnuz);
-//   const BlockEncoder<hip::ElementFormat::kE4m3Fnuz> encode(code, kFnuz);
+//   const BlockEncoder<ElementFormat::kE4m3Fnuz> encode(code, kFnuz);
 //   const uint32_t low = encode.Four(x[0], x[1], x[2], x[3]);
 //
 // With a constexpr Quantizer everything that depends on it folds away; one that came as a kernel's
@@ -29,8 +29,6 @@
 #include "hip/device.h"
 
 namespace lanewise::device {
-
-using hip::ElementFormat;
 
 inline constexpr uint32_t kInfinityBits = 0x7F800000;
 
@@ -103,7 +101,7 @@ __device__ inline int UnclampedCode(uint32_t a, const hip::Quantizer& quantizer)
   const uint32_t max = BitsOf(quantizer.maximum);
   const int max_exponent = static_cast<int>(max >> 23) - 127;
   switch (quantizer.rule) {
-    case hip::BlockRule::kExact: {
+    case BlockRule::kExact: {
       // Normal numbers: the exponent field of a - fraction(max), rounded up.
       const uint32_t max_fraction = max & 0x7FFFFF;
       int field = static_cast<int>((a + 0x7FFFFF - max_fraction) >> 23);
@@ -113,15 +111,15 @@ __device__ inline int UnclampedCode(uint32_t a, const hip::Quantizer& quantizer)
       }
       return field - max_exponent;
     }
-    case hip::BlockRule::kRoundedLog2: {
+    case BlockRule::kRoundedLog2: {
       const uint32_t quotient = BitsOf(FloatOf(a) / quantizer.maximum);
       return quotient == 0 ? 0 : CeilRoundedLog2(quotient) + 127;
     }
-    case hip::BlockRule::kFloor:
+    case BlockRule::kFloor:
       return Normalize(a).exponent - max_exponent + 127;
-    case hip::BlockRule::kEven:
+    case BlockRule::kEven:
       return static_cast<int>((a + 0x200000) >> 23) - max_exponent;
-    case hip::BlockRule::kRoundUp: {
+    case BlockRule::kRoundUp: {
       const float reciprocal = 1.0f / quantizer.maximum;
       const uint32_t v = BitsOf(FloatOf(a) * reciprocal);
       return static_cast<int>((v + 0x7FFFFF) >> 23);
@@ -142,8 +140,7 @@ __device__ inline uint32_t BlockCode(uint32_t amax, const hip::Quantizer& quanti
   code = code < smallest ? smallest : code;
   code = code > static_cast<int>(hip::kLargestCode) ? static_cast<int>(hip::kLargestCode) : code;
   if (amax >= kInfinityBits) {
-    const bool saturate =
-        amax == kInfinityBits && quantizer.non_finite == hip::NonFinite::kSaturate;
+    const bool saturate = amax == kInfinityBits && quantizer.non_finite == NonFinite::kSaturate;
     code = static_cast<int>(saturate ? hip::kLargestCode : hip::kNanCode);
   }
   return static_cast<uint32_t>(code);

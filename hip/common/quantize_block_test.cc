@@ -29,12 +29,11 @@ using reference::QuantizeOptions;
 struct Case {
   const char* kernel;
   int lanes;
-  QuantizeOptions judge;
+  QuantizeOptions options;
 };
 
-QuantizeOptions Options(reference::BlockRule rule, reference::ElementFormat format, float maximum,
-                        float amax_floor, int smallest_code = 0,
-                        reference::NonFinite non_finite = reference::NonFinite::kNanBlock) {
+QuantizeOptions Options(BlockRule rule, ElementFormat format, float maximum, float amax_floor,
+                        int smallest_code = 0, NonFinite non_finite = NonFinite::kNanBlock) {
   QuantizeOptions options;
   options.rule = rule;
   options.format = format;
@@ -47,14 +46,12 @@ QuantizeOptions Options(reference::BlockRule rule, reference::ElementFormat form
 
 // The constants of quantize_block_test.hip.
 std::vector<Case> Cases() {
-  using reference::BlockRule;
-  using reference::ElementFormat;
   return {
       {"E4m3FnuzDense", 4, Options(BlockRule::kExact, ElementFormat::kE4m3Fnuz, 224.0f, 0x1p-126f)},
       {"E4m3FnuzMoe", 2, Options(BlockRule::kRoundUp, ElementFormat::kE4m3Fnuz, 224.0f, 1e-10f, 1)},
       {"E4m3FnSaturating", 8,
        Options(BlockRule::kRoundedLog2, ElementFormat::kE4m3Fn, 448.0f, 0x1p-126f, 0,
-               reference::NonFinite::kSaturate)},
+               NonFinite::kSaturate)},
       {"E2m1Even", 1, Options(BlockRule::kEven, ElementFormat::kE2m1, 6.0f, 0.0f)},
       {"E5m2Floor", 4, Options(BlockRule::kFloor, ElementFormat::kE5m2, 57344.0f, 0x1p-126f)},
       {"E5m2FnuzExact", 8, Options(BlockRule::kExact, ElementFormat::kE5m2Fnuz, 57344.0f, 0.0f)},
@@ -102,7 +99,7 @@ TEST_P(QuantizeBlockTest, ConstantQuantizersEqualTheReference) {
   std::copy(x.begin(), x.end(), rows.data());
   const Buffer in = In(x, "x");
   for (const Case& each : Cases()) {
-    const auto expected = reference::Quantize(rows, each.judge);
+    const auto expected = reference::Quantize(rows, each.options);
     ASSERT_TRUE(expected.ok()) << expected.status();
     const Buffer elements = Out(expected->elements.size(), "elements");
     const Buffer codes = Out(kBlocks, "codes");
@@ -132,17 +129,10 @@ TEST_P(QuantizeBlockTest, CodesOfAllMagnitudes) {
   const uint32_t step = std::getenv("LANEWISE_NIGHTLY") != nullptr ? 256 : 16384;
   const uint32_t first = static_cast<uint32_t>(seed) % step;
   const uint32_t count = 0x80000000u / step;
-  constexpr std::pair<BlockRule, reference::BlockRule> kRules[] = {
-      {BlockRule::kExact, reference::BlockRule::kExact},
-      {BlockRule::kRoundedLog2, reference::BlockRule::kRoundedLog2},
-      {BlockRule::kFloor, reference::BlockRule::kFloor},
-      {BlockRule::kEven, reference::BlockRule::kEven},
-      {BlockRule::kRoundUp, reference::BlockRule::kRoundUp}};
   const Buffer out = Out(count, "codes");
-  for (const auto& [rule, judge] : kRules) {
+  for (const BlockRule rule : kBlockRules) {
     for (const float maximum : {448.0f, 240.0f, 224.0f, 6.0f, 1.0f, 0x1p-126f}) {
-      const QuantizeOptions options =
-          Options(judge, reference::ElementFormat::kE4m3Fn, maximum, 0.0f);
+      const QuantizeOptions options = Options(rule, ElementFormat::kE4m3Fn, maximum, 0.0f);
       const absl::Status status = module_->Find("Codes")->Launch(
           {.grid = {(count + 255) / 256}, .block = {256}}, stream(), first, step, count,
           Quantizer{.rule = rule, .maximum = maximum, .amax_floor = 0.0f}, out);
@@ -151,7 +141,7 @@ TEST_P(QuantizeBlockTest, CodesOfAllMagnitudes) {
       for (uint32_t i = 0; i < count; ++i) {
         const auto amax = std::bit_cast<float>(first + i * step);
         ASSERT_EQ(got[i], reference::BlockCode(amax, options))
-            << "amax " << amax << ", maximum " << maximum << ", rule " << BlockRuleName(judge);
+            << "amax " << amax << ", maximum " << maximum << ", rule " << BlockRuleName(rule);
       }
     }
   }

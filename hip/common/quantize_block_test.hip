@@ -36,23 +36,22 @@ __device__ void Quantize(const float* x, uint8_t* elements, uint8_t* codes, uint
 }  // namespace
 }  // namespace lanewise::device
 
-#define LANEWISE_TEST_QUANTIZER(name, format, lanes, ...)                                        \
-  extern "C" __global__ void __launch_bounds__(64)                                               \
-      name(const float* x, uint8_t* elements, uint8_t* codes, uint32_t blocks) {                 \
-    constexpr lanewise::hip::Quantizer kQuantizer = {__VA_ARGS__};                               \
-    lanewise::device::Quantize<lanewise::hip::ElementFormat::format, lanes>(x, elements, codes,  \
-                                                                            blocks, kQuantizer); \
+#define LANEWISE_TEST_QUANTIZER(name, format, lanes, ...)                                          \
+  extern "C" __global__ void __launch_bounds__(64)                                                 \
+      name(const float* x, uint8_t* elements, uint8_t* codes, uint32_t blocks) {                   \
+    constexpr lanewise::hip::Quantizer kQuantizer = {__VA_ARGS__};                                 \
+    lanewise::device::Quantize<lanewise::ElementFormat::format, lanes>(x, elements, codes, blocks, \
+                                                                       kQuantizer);                \
   }
 
 LANEWISE_TEST_QUANTIZER(E4m3FnuzDense, kE4m3Fnuz, 4, .maximum = 224.0f)
-LANEWISE_TEST_QUANTIZER(E4m3FnuzMoe, kE4m3Fnuz, 2, .rule = lanewise::hip::BlockRule::kRoundUp,
+LANEWISE_TEST_QUANTIZER(E4m3FnuzMoe, kE4m3Fnuz, 2, .rule = lanewise::BlockRule::kRoundUp,
                         .maximum = 224.0f, .amax_floor = 1e-10f, .smallest_code = 1)
-LANEWISE_TEST_QUANTIZER(E4m3FnSaturating, kE4m3Fn, 8,
-                        .rule = lanewise::hip::BlockRule::kRoundedLog2,
-                        .non_finite = lanewise::hip::NonFinite::kSaturate)
-LANEWISE_TEST_QUANTIZER(E2m1Even, kE2m1, 1, .rule = lanewise::hip::BlockRule::kEven,
-                        .maximum = 6.0f, .amax_floor = 0.0f)
-LANEWISE_TEST_QUANTIZER(E5m2Floor, kE5m2, 4, .rule = lanewise::hip::BlockRule::kFloor,
+LANEWISE_TEST_QUANTIZER(E4m3FnSaturating, kE4m3Fn, 8, .rule = lanewise::BlockRule::kRoundedLog2,
+                        .non_finite = lanewise::NonFinite::kSaturate)
+LANEWISE_TEST_QUANTIZER(E2m1Even, kE2m1, 1, .rule = lanewise::BlockRule::kEven, .maximum = 6.0f,
+                        .amax_floor = 0.0f)
+LANEWISE_TEST_QUANTIZER(E5m2Floor, kE5m2, 4, .rule = lanewise::BlockRule::kFloor,
                         .maximum = 57344.0f)
 LANEWISE_TEST_QUANTIZER(E5m2FnuzExact, kE5m2Fnuz, 8, .maximum = 57344.0f, .amax_floor = 0.0f)
 

@@ -1,21 +1,17 @@
 #ifndef LANEWISE_HIP_COMMON_QUANTIZER_H_
 #define LANEWISE_HIP_COMMON_QUANTIZER_H_
 
-// Which microscaling quantizer a kernel is: plain data for host and device, and free of
-// dependencies so that it can be a kernel's argument. It says what reference/quantize/options.h
-// says (that header states each rule); a kernel's bytes equal reference::Quantize's.
+// Which microscaling quantizer a kernel is: plain data for host and device, so that it can be a
+// kernel's argument. It says what reference/quantize/options.h says (semantics/block_rule.h states
+// each rule); a kernel's bytes equal reference::Quantize's.
 
 #include <cstdint>
 
+#include "semantics/block_rule.h"
+#include "semantics/element_format.h"
+#include "semantics/non_finite.h"
+
 namespace lanewise::hip {
-
-enum class ElementFormat : uint32_t { kE4m3Fn, kE4m3Fnuz, kE5m2, kE5m2Fnuz, kE2m1 };
-
-// How a block's E8M0 code follows from its largest magnitude; as reference::BlockRule.
-enum class BlockRule : uint32_t { kExact, kRoundedLog2, kFloor, kEven, kRoundUp };
-
-// What a block with an infinity becomes; as reference::NonFinite. A NaN always makes it NaN.
-enum class NonFinite : uint32_t { kNanBlock, kSaturate };
 
 // As reference::QuantizeOptions, but for the format, which a kernel is compiled for.
 struct Quantizer {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "hip/common/alignment.h"
 #include "hip/gfx942/check_swiglu.h"
@@ -94,7 +95,7 @@ absl::Status CheckProblem(const DenseGemv::Problem& p) {
     }
   }
   if (p.out != FloatType::kBf16 && p.out != FloatType::kF32) {
-    return Refuse("out", static_cast<int64_t>(p.out), "bf16 (0) or float32 (1)");
+    return InvalidArgument("dense_gemv: out is ", FloatTypeName(p.out), ", expected bf16 or f32");
   }
   if (p.x_stride != 0 &&
       (p.x_stride < Columns(p) || p.x_stride > kMostStride || p.x_stride % 8 != 0)) {
@@ -112,7 +113,7 @@ absl::Status CheckOperands(const DenseGemv::Problem& problem, const DenseGemv::O
       {"dense_gemv: x", operands.x, 16, problem.k > 0},
       {"dense_gemv: w", operands.w, kLineBytes, problem.k > 0},
       {"dense_gemv: w_codes", operands.w_codes, 4, problem.k > 0},
-      {"dense_gemv: out", operands.out, BytesOf(problem.out)},
+      {"dense_gemv: out", operands.out, FloatBytes(problem.out)},
       {"dense_gemv: workspace", operands.workspace, kLineBytes, WorkspaceOf(problem).bytes > 0},
   };
   return CheckAligned(pointers);
@@ -172,7 +173,7 @@ absl::StatusOr<LaunchCost> DenseGemv::Cost(const Problem& problem) {
   const int64_t padded_k = Steps(problem) * kStepColumns;
   cost.weight_bytes = problem.n * padded_k + CeilDivide(problem.n, kBlock) * (padded_k / kBlock);
   cost.activation_bytes = problem.m * Columns(problem) * 2;
-  cost.output_bytes = problem.m * problem.n * BytesOf(problem.out);
+  cost.output_bytes = problem.m * problem.n * FloatBytes(problem.out);
   cost.workspace_bytes = WorkspaceOf(problem).bytes;
   cost.launches = (problem.k > 0 ? 2 : 1) + (Splits(problem) > 1 ? 1 : 0);
   return cost;

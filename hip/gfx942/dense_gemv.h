@@ -42,12 +42,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "hip/common/float_type.h"
-#include "hip/gfx942/swiglu.h"
 #include "hip/runtime/device.h"
 #include "hip/runtime/launch_cost.h"
 #include "hip/runtime/module.h"
 #include "hip/runtime/stream.h"
+#include "semantics/float_type.h"
+#include "semantics/swiglu.h"
 
 namespace lanewise::hip::gfx942 {
 

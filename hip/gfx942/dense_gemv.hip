@@ -112,7 +112,7 @@ __device__ void QuantizeActivations(const DenseGemvArguments& a) {
     amax = MaxOverLanes<4>(amax);
     constexpr hip::Quantizer kQuantizer = {.maximum = 224.0f};
     code = BlockCode(amax, kQuantizer);
-    const BlockEncoder<hip::ElementFormat::kE4m3Fnuz> encode(code, kQuantizer);
+    const BlockEncoder<ElementFormat::kE4m3Fnuz> encode(code, kQuantizer);
     bytes = {encode.Four(x[0], x[1], x[2], x[3]), encode.Four(x[4], x[5], x[6], x[7])};
     if (a.chunk_q != 0) {
       bytes = {__builtin_amdgcn_perm(bytes[1], bytes[0], 0x06040200),

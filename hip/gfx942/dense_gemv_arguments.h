@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "hip/gfx942/swiglu.h"
+#include "semantics/swiglu.h"
 
 namespace lanewise::hip::gfx942 {
 

@@ -48,8 +48,7 @@ void WriteCheckpoint(const std::string& path, const Mx& w) {
 
 TEST(DenseGemvPrepared, ReadsWhatPrepareWrites) {
   std::mt19937 random(11);
-  Mx ocp =
-      reference::RandomMx(reference::ElementFormat::kE4m3Fn, kN, kK, kN / 32, 118, 128, &random);
+  Mx ocp = reference::RandomMx(ElementFormat::kE4m3Fn, kN, kK, kN / 32, 118, 128, &random);
   ocp.elements(3, 70) = 0x80;  // The -0 that FNUZ would read as NaN.
   const Tensor<Bf16, 2> x = reference::RandomBf16(kM, kK, 3, &random);
   const TestDirectory directory;
@@ -95,8 +94,8 @@ TEST(DenseGemvPrepared, ReadsWhatPrepareWrites) {
   ASSERT_TRUE(launched.ok()) << launched;
   ASSERT_TRUE(engine.Synchronize().ok());
 
-  const Mx fnuz = reference::OwnedMx(reference::ElementFormat::kE4m3Fnuz,
-                                     *reference::gfx942::FnuzWeight(ocp.view()));
+  const Mx fnuz =
+      reference::OwnedMx(ElementFormat::kE4m3Fnuz, *reference::gfx942::FnuzWeight(ocp.view()));
   const auto expected = reference::gfx942::DenseGemv(x, fnuz.view(), reference::gfx942::kDensePlan);
   ASSERT_TRUE(expected.ok());
   const std::vector<float> values = *out.Read<float>();

@@ -64,12 +64,12 @@ struct Data {
 Data Draw(const DenseGemv::Problem& p, int lowest_code, int highest_code, int spread,
           std::mt19937* random) {
   const int64_t rows = (p.n + 31) / 32 * 32;
-  const Mx ocp = reference::RandomMx(reference::ElementFormat::kE4m3Fn, rows, p.k, rows / 32,
-                                     lowest_code, highest_code, random);
+  const Mx ocp = reference::RandomMx(ElementFormat::kE4m3Fn, rows, p.k, rows / 32, lowest_code,
+                                     highest_code, random);
   const auto copied = judge::DenseCopy(ocp.elements, ocp.codes, judge::ChunkOrder::kNatural);
   EXPECT_TRUE(copied.ok()) << copied.status();
   return {reference::RandomBf16(p.m, p.groups * p.k, spread, random),
-          reference::OwnedMx(reference::ElementFormat::kE4m3Fnuz, *judge::FnuzWeight(ocp.view())),
+          reference::OwnedMx(ElementFormat::kE4m3Fnuz, *judge::FnuzWeight(ocp.view())),
           copied->bytes, copied->codes};
 }
 
@@ -126,7 +126,7 @@ class DenseGemvTest : public LauncherTest {
     const Buffer w_buffer = In(w, "weights");
     const Buffer codes_buffer = In(codes, "weight codes");
     const int64_t out_stride = p.out_stride == 0 ? p.n : p.out_stride;
-    const Buffer out_buffer = Out(p.m * out_stride * BytesOf(p.out), "out");
+    const Buffer out_buffer = Out(p.m * out_stride * FloatBytes(p.out), "out");
     const Buffer workspace = Out(cost->workspace_bytes, "workspace");
     const absl::Status status =
         gemv_->Launch(p,
@@ -152,7 +152,7 @@ class DenseGemvTest : public LauncherTest {
     if (HasFatalFailure()) return;
     const Tensor<float, 2> expected = Expected(p, data);
     const int64_t stride = p.out_stride == 0 ? p.n : p.out_stride;
-    const auto size = static_cast<size_t>(BytesOf(p.out));
+    const auto size = static_cast<size_t>(FloatBytes(p.out));
     for (int64_t m = 0; m < p.m; ++m) {
       for (int64_t n = 0; n < stride; ++n) {
         const uint8_t* const at = &out[static_cast<size_t>(m * stride + n) * size];
@@ -273,8 +273,7 @@ TEST_P(DenseGemvTest, ExtremeCodesAndValues) {
 // 256 + r has 9 significant bits: odd ones lie in the middle of two bfloat16 numbers.
 TEST_P(DenseGemvTest, RoundsTiesToEven) {
   const DenseGemv::Problem p = {.m = 1, .n = 16, .k = 32};
-  Mx ocp = {reference::ElementFormat::kE4m3Fn, Tensor<uint8_t, 2>(32, 32),
-            Tensor<uint8_t, 2>(1, 1)};
+  Mx ocp = {ElementFormat::kE4m3Fn, Tensor<uint8_t, 2>(32, 32), Tensor<uint8_t, 2>(1, 1)};
   ocp.elements.setZero();
   ocp.codes.setConstant(127);
   for (int r = 0; r < 16; ++r) {
@@ -283,10 +282,9 @@ TEST_P(DenseGemvTest, RoundsTiesToEven) {
   }
   const auto copied = judge::DenseCopy(ocp.elements, ocp.codes, judge::ChunkOrder::kNatural);
   ASSERT_TRUE(copied.ok());
-  Data data = {
-      Tensor<Bf16, 2>(1, 32),
-      reference::OwnedMx(reference::ElementFormat::kE4m3Fnuz, *judge::FnuzWeight(ocp.view())),
-      copied->bytes, copied->codes};
+  Data data = {Tensor<Bf16, 2>(1, 32),
+               reference::OwnedMx(ElementFormat::kE4m3Fnuz, *judge::FnuzWeight(ocp.view())),
+               copied->bytes, copied->codes};
   data.x.setConstant(Bf16::FromFloat(0));
   data.x(0, 0) = Bf16::FromFloat(16);
   data.x(0, 1) = Bf16::FromFloat(1);
@@ -384,7 +382,7 @@ TEST_P(DenseGemvTest, RefusesByName) {
               HasSubstr("up to 2^40"));
   EXPECT_THAT(with([](P& p) { p.x_stride = std::numeric_limits<int64_t>::max() - 7; }),
               HasSubstr("up to 2^40"));
-  EXPECT_THAT(with([](P& p) { p.out = static_cast<FloatType>(9); }), HasSubstr("out is 9"));
+  EXPECT_THAT(with([](P& p) { p.out = FloatType::kF16; }), HasSubstr("out is f16"));
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THAT(with([&](P& p) { p.gated = Swiglu{.limit = nan}; }), HasSubstr("gated.limit is nan"));
   EXPECT_THAT(with([&](P& p) { p.gated = Swiglu{.alpha = nan}; }), HasSubstr("gated.alpha is nan"));

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "hip/gfx942/swiglu.h"
+#include "semantics/swiglu.h"
 
 namespace lanewise::hip::gfx942 {
 

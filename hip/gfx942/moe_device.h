@@ -21,7 +21,7 @@ inline constexpr uint32_t kStepBlocks = 4;
 
 // reference::gfx942::RoutedActivationOptions.
 inline constexpr hip::Quantizer kRoutedQuantizer = {
-    .rule = hip::BlockRule::kRoundUp, .maximum = 224.0f, .amax_floor = 1e-10f, .smallest_code = 1};
+    .rule = BlockRule::kRoundUp, .maximum = 224.0f, .amax_floor = 1e-10f, .smallest_code = 1};
 
 // Eight K of a row and the code of their block, of which the four lanes side by side have a part
 // each. Even K first.
@@ -34,7 +34,7 @@ __device__ inline QuantizedChunk QuantizeChunk(const float (&x)[8]) {
 #pragma unroll
   for (const float value : x) amax = MaxMagnitude(amax, value);
   const uint32_t code = BlockCode(MaxOverLanes<4>(amax), kRoutedQuantizer);
-  const BlockEncoder<hip::ElementFormat::kE4m3Fnuz> encode(code, kRoutedQuantizer);
+  const BlockEncoder<ElementFormat::kE4m3Fnuz> encode(code, kRoutedQuantizer);
   return {{encode.Four(x[0], x[2], x[4], x[6]), encode.Four(x[1], x[3], x[5], x[7])}, code};
 }
 

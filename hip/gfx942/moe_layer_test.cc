@@ -67,8 +67,7 @@ void WriteCheckpoint(const std::string& path, Plain* plain) {
     for (const char* name : {"w1", "w2", "w3"}) {
       const bool down = name == std::string("w2");
       const int64_t rows = down ? kHidden : kInter, k = down ? kInter : kHidden;
-      const Mx w =
-          reference::RandomMx(reference::ElementFormat::kE2m1, rows, k, rows, 118, 124, &random);
+      const Mx w = reference::RandomMx(ElementFormat::kE2m1, rows, k, rows, 118, 124, &random);
       for (int64_t r = 0; r < rows; ++r) {
         const int64_t row = r + (name == std::string("w3") ? kIp : 0);
         for (int64_t c = 0; c < k / 2; ++c) {
@@ -84,16 +83,14 @@ void WriteCheckpoint(const std::string& path, Plain* plain) {
       matrices.push_back(w);
     }
   }
-  Mx gate_up = {reference::ElementFormat::kE4m3Fn, Tensor<uint8_t, 2>(2 * kSharedInter, kHidden),
+  Mx gate_up = {ElementFormat::kE4m3Fn, Tensor<uint8_t, 2>(2 * kSharedInter, kHidden),
                 Tensor<uint8_t, 2>(2 * kSharedInter / 32, kHidden / 32)};
   for (const char* name : {"w1", "w2", "w3"}) {
     const bool down = name == std::string("w2");
     const int64_t rows = down ? kHidden : kSharedInter, k = down ? kSharedInter : kHidden;
-    const Mx w = reference::RandomMx(reference::ElementFormat::kE4m3Fn, rows, k, rows / 32, 112,
-                                     118, &random);
+    const Mx w = reference::RandomMx(ElementFormat::kE4m3Fn, rows, k, rows / 32, 112, 118, &random);
     if (down) {
-      plain->down =
-          reference::OwnedMx(reference::ElementFormat::kE4m3Fnuz, *judge::FnuzWeight(w.view()));
+      plain->down = reference::OwnedMx(ElementFormat::kE4m3Fnuz, *judge::FnuzWeight(w.view()));
     } else {
       const int64_t first = name == std::string("w3") ? kSharedInter : 0;
       std::copy_n(w.elements.data(), w.elements.size(), &gate_up.elements(first, 0));
@@ -104,8 +101,7 @@ void WriteCheckpoint(const std::string& path, Plain* plain) {
     specs.push_back({full + ".scale", DType::kF8E8m0, {rows / 32, k / 32}});
     matrices.push_back(w);
   }
-  plain->gate_up =
-      reference::OwnedMx(reference::ElementFormat::kE4m3Fnuz, *judge::FnuzWeight(gate_up.view()));
+  plain->gate_up = reference::OwnedMx(ElementFormat::kE4m3Fnuz, *judge::FnuzWeight(gate_up.view()));
   // As gpt-oss has them, gate and up in turn.
   const Tensor<Bf16, 2> w13_bias = reference::RandomBf16(kExperts, 2 * kInter, 2, &random);
   const Tensor<Bf16, 2> w2_bias = reference::RandomBf16(kExperts, kHidden, 2, &random);

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "hip/gfx942/swiglu.h"
+#include "semantics/swiglu.h"
 
 namespace lanewise::hip::gfx942 {
 

@@ -22,7 +22,6 @@ using hip::gfx942::kMoePassPicks;
 using hip::gfx942::kMoeTileRows;
 using hip::gfx942::MoeUpGateArguments;
 using hip::gfx942::PickGroup;
-using hip::gfx942::Swiglu;
 
 constexpr uint32_t kItems = 256;
 constexpr uint32_t kStepBytes = 1024;  // a tile's bytes of 128 K

@@ -13,8 +13,8 @@
 #include "checkpoint/prepared.h"
 #include "hip/gfx942/moe_problem.h"
 #include "hip/gfx942/shared_expert.h"
-#include "hip/gfx942/swiglu.h"
 #include "hip/runtime/buffer.h"
+#include "semantics/swiglu.h"
 
 namespace lanewise::hip::gfx942 {
 

@@ -9,7 +9,7 @@
 
 #include "hip/common/round_to_bf16.h"
 #include "hip/device.h"
-#include "hip/gfx942/swiglu.h"
+#include "semantics/swiglu.h"
 
 namespace lanewise::device {
 
@@ -45,8 +45,7 @@ __device__ inline float Exp(float x) {
 }
 
 // y as bf16 widened. gate and up are bf16 numbers, widened too.
-__device__ inline float ActivateSharedExpert(const hip::gfx942::Swiglu& swiglu, float gate,
-                                             float up) {
+__device__ inline float ActivateSharedExpert(const Swiglu& swiglu, float gate, float up) {
   if (gate != gate || up != up) return __builtin_nanf("");
   const float g = swiglu.limit < gate ? swiglu.limit : gate;
   const float u = up < -swiglu.limit ? -swiglu.limit : swiglu.limit < up ? swiglu.limit : up;

@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 extern "C" __global__ void __launch_bounds__(256)
     Activate(const uint16_t* gate, const uint16_t* up, uint16_t* y, uint32_t count,
-             lanewise::hip::gfx942::Swiglu swiglu) {
+             lanewise::Swiglu swiglu) {
   const uint32_t i = blockIdx.x * 256 + threadIdx.x;
   if (i >= count) return;
   y[i] = lanewise::device::Bf16Of(lanewise::device::ActivateSharedExpert(

@@ -25,10 +25,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "hip/gfx942/dense_gemv.h"
-#include "hip/gfx942/swiglu.h"
 #include "hip/runtime/device.h"
 #include "hip/runtime/launch_cost.h"
 #include "hip/runtime/stream.h"
+#include "semantics/swiglu.h"
 
 namespace lanewise::hip::gfx942 {
 

@@ -4,6 +4,7 @@
 // The gated activations (SwiGLU) between the two GEMMs of an expert.
 
 #include "formats/formats.h"
+#include "semantics/swiglu.h"
 
 namespace lanewise::reference {
 
@@ -11,17 +12,6 @@ namespace lanewise::reference {
 //   g = min(gate, limit)       u = clamp(up, -limit, limit)       t = fl(alpha * g)
 //   y = bf16(fl(fl(g * rcp(fl(1 + exp2(fl(-t * log2e))))) * fl(u + up_offset)))
 // with log2e = 0x3FB8AA3B. exp2 and rcp are hardware_math.h's. A NaN gate or up gives NaN.
-struct Swiglu {
-  float limit;
-  float alpha = 1.0f;
-  float up_offset = 0.0f;
-};
-
-// Routed experts of DeepSeek V4.1.
-inline constexpr Swiglu kDeepSeekSwiglu = {10.0f};
-// gpt-oss and MiniMax M3: g * sigmoid(1.702 g) * (u + 1).
-inline constexpr Swiglu kGptOssSwiglu = {7.0f, 1.702f, 1.0f};
-
 Bf16 Activate(const Swiglu& swiglu, float gate, float up);
 
 // What y may be where exp2 and rcp are each within kApproximationUlps of the nearest float32 and

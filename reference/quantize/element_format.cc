@@ -27,30 +27,6 @@ auto WithFormat(ElementFormat format, Function function) {
 
 }  // namespace
 
-std::string_view ElementFormatName(ElementFormat format) {
-  switch (format) {
-    case ElementFormat::kE4m3Fn:
-      return kE4m3Fn.name;
-    case ElementFormat::kE4m3Fnuz:
-      return kE4m3Fnuz.name;
-    case ElementFormat::kE5m2:
-      return kE5m2.name;
-    case ElementFormat::kE5m2Fnuz:
-      return kE5m2Fnuz.name;
-    case ElementFormat::kE2m1:
-      return kE2m1.name;
-  }
-  return "unknown";
-}
-
-int ElementBits(ElementFormat format) {
-  return WithFormat(format, [](auto element) { return decltype(element)::kBits; });
-}
-
-float LargestFinite(ElementFormat format) {
-  return WithFormat(format, [](auto element) { return decltype(element)::Largest().ToFloat(); });
-}
-
 std::uint8_t EncodeElement(ElementFormat format, float x) {
   if (std::isnan(x)) return NanBits(format);
   return WithFormat(format, [x](auto element) {

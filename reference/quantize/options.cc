@@ -32,20 +32,4 @@ absl::Status ValidateQuantizeOptions(const QuantizeOptions& options) {
   return absl::OkStatus();
 }
 
-std::string_view BlockRuleName(BlockRule rule) {
-  switch (rule) {
-    case BlockRule::kExact:
-      return "exact";
-    case BlockRule::kRoundedLog2:
-      return "rounded-log2";
-    case BlockRule::kFloor:
-      return "floor";
-    case BlockRule::kEven:
-      return "even";
-    case BlockRule::kRoundUp:
-      return "round-up";
-  }
-  return "unknown";
-}
-
 }  // namespace lanewise::reference

@@ -53,7 +53,7 @@ void Store(const Call& call, std::string_view name, const Tensor<T, kRank>& tens
 
 // A microscaled matrix that owns its elements and codes.
 struct Mx {
-  reference::ElementFormat format = reference::ElementFormat::kE4m3Fn;
+  ElementFormat format = ElementFormat::kE4m3Fn;
   Tensor<std::uint8_t, 2> elements, codes;
 
   reference::MxMatrix view() const { return {format, elements, codes}; }
@@ -65,7 +65,7 @@ struct Mx {
   // nobody asks for sizes then.)
   Mx Magnitudes() const {
     Mx sizes = *this;
-    const int mask = reference::ElementBits(format) == 4 ? 0x77 : 0x7F;
+    const int mask = ElementBits(format) == 4 ? 0x77 : 0x7F;
     for (std::int64_t i = 0; i < sizes.elements.size(); ++i) {
       sizes.elements.data()[i] &= static_cast<std::uint8_t>(mask);
     }
@@ -73,12 +73,10 @@ struct Mx {
   }
 };
 
-// The format of that name, which is one of reference's element formats.
-inline reference::ElementFormat ElementFormatOf(std::string_view name) {
-  using reference::ElementFormat;
-  for (const ElementFormat format : {ElementFormat::kE4m3Fnuz, ElementFormat::kE5m2,
-                                     ElementFormat::kE5m2Fnuz, ElementFormat::kE2m1}) {
-    if (reference::ElementFormatName(format) == name) return format;
+// The format of that name, which is one of kElementFormats.
+inline ElementFormat ElementFormatOf(std::string_view name) {
+  for (const ElementFormat format : kElementFormats) {
+    if (ElementFormatName(format) == name) return format;
   }
   return ElementFormat::kE4m3Fn;
 }

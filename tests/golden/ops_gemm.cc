@@ -18,7 +18,6 @@ namespace lanewise::golden {
 namespace {
 
 using Bytes2 = Tensor<std::uint8_t, 2>;
-using reference::ElementFormat;
 using reference::ExactLinear;
 using reference::MxMatrix;
 

@@ -19,7 +19,6 @@
 namespace lanewise::golden {
 namespace {
 
-using reference::BlockRule;
 using reference::gfx950::TileConfig;
 
 // "rounded-log2" and "rounded_log2" alike.
@@ -27,7 +26,7 @@ absl::StatusOr<BlockRule> RuleNamed(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
   for (const BlockRule rule : {BlockRule::kExact, BlockRule::kRoundedLog2, BlockRule::kFloor,
                                BlockRule::kEven, BlockRule::kRoundUp}) {
-    if (reference::BlockRuleName(rule) == name) return rule;
+    if (BlockRuleName(rule) == name) return rule;
   }
   return absl::InvalidArgumentError(absl::StrCat("there is no block rule '", name, "'"));
 }
@@ -43,7 +42,7 @@ absl::StatusOr<Results> Mxfp8Quantize(const Case& golden_case) {
   options.rule = *rule;
   options.maximum = static_cast<float>(*maximum);
   // gfx942's maxima are FNUZ's.
-  if (*maximum <= 240) options.format = reference::ElementFormat::kE4m3Fnuz;
+  if (*maximum <= 240) options.format = ElementFormat::kE4m3Fnuz;
 
   absl::StatusOr<TensorView> x = golden_case.Input("x");
   if (!x.ok()) return x.status();

@@ -149,8 +149,8 @@ absl::StatusOr<std::vector<Bf16>> RunLayer(const DecodeStep& step, const std::st
   const auto layer = gfx942::MoeLayer::Load(*device);
   if (!layer.ok()) return layer.status();
   const gfx942::MoeLayer::Problem problem = {
-      weights->Problem(step.tokens, step.top_k, gfx942::kDeepSeekSwiglu),
-      shared->Problem(step.tokens, gfx942::kDeepSeekSwiglu)};
+      weights->Problem(step.tokens, step.top_k, kDeepSeekSwiglu),
+      shared->Problem(step.tokens, kDeepSeekSwiglu)};
   const absl::StatusOr<hip::LaunchCost> cost = gfx942::MoeLayer::Cost(problem);
   if (!cost.ok()) return cost.status();
   report->launches = cost->launches;
@@ -182,7 +182,6 @@ absl::StatusOr<std::vector<Bf16>> RunLayer(const DecodeStep& step, const std::st
 // What the layer's output should be.
 absl::StatusOr<Tensor<Bf16, 2>> Expected(const Tokens& tokens, const PlainExperts& plain) {
   namespace judge = reference::gfx942;
-  using reference::ElementFormat;
   const auto gate_up =
       judge::FnuzWeight({ElementFormat::kE4m3Fn, plain.gate_up, plain.gate_up_codes});
   if (!gate_up.ok()) return gate_up.status();

@@ -3,7 +3,6 @@
 // (reference/ does both by the bits of float32.)
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -20,29 +19,24 @@
 namespace lanewise::differential {
 namespace {
 
-using reference::BlockRule;
-using reference::ElementFormat;
 using reference::QuantizeOptions;
 
-constexpr std::array<ElementFormat, 5> kFormats = {ElementFormat::kE4m3Fn, ElementFormat::kE4m3Fnuz,
-                                                   ElementFormat::kE5m2, ElementFormat::kE5m2Fnuz,
-                                                   ElementFormat::kE2m1};
 constexpr float kFloors[] = {0.0f, 0x1p-126f, 1e-10f};
 
 QuantizeOptions OptionsOf(const Call& call, ElementFormat format) {
   QuantizeOptions options;
   options.rule = static_cast<BlockRule>(call["rule"]);
   options.format = format;
-  options.maximum = reference::LargestFinite(format);
+  options.maximum = LargestFinite(format);
   // gfx942's kernels scale to 224.
   if (format == ElementFormat::kE4m3Fnuz && call["least"] == 1) options.maximum = 224.0f;
   options.amax_floor = kFloors[call["floor"]];
   options.smallest_code = static_cast<int>(call["least"]);
-  options.non_finite = static_cast<reference::NonFinite>(call["inf"]);
+  options.non_finite = static_cast<NonFinite>(call["inf"]);
   return options;
 }
 
-// ---- the definition (reference/quantize/options.h) ----
+// ---- the definition (semantics/block_rule.h) ----
 
 // The code before it is clamped, of a positive finite a.
 int UnclampedCode(float a, const QuantizeOptions& options) {
@@ -80,7 +74,7 @@ int UnclampedCode(float a, const QuantizeOptions& options) {
 
 std::uint8_t CodeOf(float amax, const QuantizeOptions& options) {
   if (std::isnan(amax)) return 255;
-  if (std::isinf(amax)) return options.non_finite == reference::NonFinite::kNanBlock ? 255 : 254;
+  if (std::isinf(amax)) return options.non_finite == NonFinite::kNanBlock ? 255 : 254;
   const float a = std::max(amax, options.amax_floor);
   const int code = a == 0 ? 0 : UnclampedCode(a, options);
   return static_cast<std::uint8_t>(std::clamp(code, options.smallest_code, 254));
@@ -90,7 +84,7 @@ std::uint8_t CodeOf(float amax, const QuantizeOptions& options) {
 class Nearest {
  public:
   explicit Nearest(ElementFormat format)
-      : view_(*FindFormat(reference::ElementFormatName(format))),
+      : view_(*FindFormat(ElementFormatName(format))),
         sign_(1u << (view_.bits - 1)),
         signed_zero_(view_.spec->specials != Specials::kNegativeZero) {
     for (std::uint32_t code = 0; code < sign_; ++code) {
@@ -124,7 +118,7 @@ void Define(const Tensor<float, 2>& x, std::int64_t code_rows, const QuantizeOpt
             const Call& call) {
   const Nearest nearest(options.format);
   const Operand& elements = call.At("elements");
-  const int bits = reference::ElementBits(options.format);
+  const int bits = ElementBits(options.format);
   const std::int64_t columns = x.dimension(1);
   for (std::int64_t at = 0; at < call.At("codes").elements; ++at) {
     const std::int64_t row0 = at / (columns / 32) * code_rows, column0 = at % (columns / 32) * 32;
@@ -179,14 +173,14 @@ const std::vector<Data> kData = {Data::kRandomBits,    Data::kAllCodes, Data::kN
 Operation Base(const std::string& name, std::vector<Dimension> dimensions, ElementFormat format,
                const std::string& input) {
   Operation operation;
-  operation.name = absl::StrCat("definition/", name, "/", input, "_to_",
-                                AbslView(reference::ElementFormatName(format)));
+  operation.name =
+      absl::StrCat("definition/", name, "/", input, "_to_", AbslView(ElementFormatName(format)));
   operation.dimensions = std::move(dimensions);
   operation.dimensions.insert(operation.dimensions.end(), kOptions.begin(), kOptions.end());
   operation.arguments = {
       {.name = "x", .format = input, .extents = {"M", "K"}},
       {.name = "elements",
-       .format = std::string(reference::ElementFormatName(format)),
+       .format = std::string(ElementFormatName(format)),
        .role = Role::kOutput,
        .extents = {"M", "K"}},
       {.name = "codes", .format = "e8m0", .role = Role::kOutput, .extents = {"M", "K / 32"}}};
@@ -313,7 +307,7 @@ Operation QuantizeTiles(ElementFormat format) {
 
 // element * 2^(code - 127), rounded once where it must be.
 Operation Dequantize(ElementFormat format) {
-  const std::string name(reference::ElementFormatName(format));
+  const std::string name(ElementFormatName(format));
   Operation operation;
   operation.name = "definition/dequantize/" + name;
   operation.dimensions = {{"M"}, {"K"}, {"R"}};
@@ -368,7 +362,7 @@ Operation Dequantize(ElementFormat format) {
 
 const std::vector<Registration> kRegistrations = [] {
   std::vector<Registration> registrations;
-  for (const ElementFormat format : kFormats) {
+  for (const ElementFormat format : kElementFormats) {
     registrations.emplace_back(QuantizeRows<Bf16>(format, "bf16"));
     registrations.emplace_back(QuantizeRows<float>(format, "f32"));
     registrations.emplace_back(QuantizeSquares(format));

@@ -46,8 +46,8 @@ absl::Status Reference(const Call& call) {
       }
     }
     const DenseRows w = RowsOfCopy(call, "w", "w_codes", group * rows, rows, padded_k);
-    const auto sums = judge::DenseGemv(
-        x_part, {reference::ElementFormat::kE4m3Fnuz, w.elements, w.codes}, Plan(call));
+    const auto sums =
+        judge::DenseGemv(x_part, {ElementFormat::kE4m3Fnuz, w.elements, w.codes}, Plan(call));
     if (!sums.ok()) return sums.status();
     for (std::int64_t row = 0; row < m; ++row) {
       for (std::int64_t i = 0; i < rows; ++i) {
@@ -75,7 +75,7 @@ absl::Status Launch(const Call& call) {
                           .groups = call["G"],
                           .plan = kPlans[static_cast<std::size_t>(call["plan"])],
                           .splits = call["S"],
-                          .out = sizeof(Out) == 2 ? hip::FloatType::kBf16 : hip::FloatType::kF32,
+                          .out = sizeof(Out) == 2 ? FloatType::kBf16 : FloatType::kF32,
                           .w_layout = call["order"] == 1 ? "gfx942/dense_chunk_q" : "gfx942/dense"},
                          {call.Data("x"), call.Data("w"), call.Data("w_codes"), call.Data("out"),
                           call.Data("workspace")},

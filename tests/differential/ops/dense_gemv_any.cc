@@ -2,8 +2,6 @@
 // that hip/gfx942/dense_gemv.h states, every bit; `against=exact` holds any kernel to the true sum
 // within the bound of reference/gemm/accuracy.h for the plan's reduction.
 
-#include "hip/gfx942/dense_gemv.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,6 +9,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "hip/gfx942/dense_gemv.h"
 #include "reference/gemm/accuracy.h"
 #include "reference/gemm/exact_linear.h"
 #include "reference/gfx942/dense.h"
@@ -23,7 +22,6 @@ namespace {
 
 namespace judge = reference::gfx942;
 using Bytes = Tensor<std::uint8_t, 2>;
-using reference::ElementFormat;
 using reference::MxMatrix;
 
 Bytes BytesOf(const Call& call, std::string_view name) {
@@ -113,7 +111,7 @@ absl::Status Launch(const Call& call) {
                                       .n = call["N"],
                                       .k = call["K"],
                                       .plan = kPlans[call["plan"]],
-                                      .out = hip::FloatType::kF32};
+                                      .out = FloatType::kF32};
   const absl::StatusOr<std::int64_t> bytes = DenseGemv::WorkspaceBytes(problem);
   if (!bytes.ok()) return bytes.status();
   if (*bytes > call.At("workspace").bytes) {

@@ -17,30 +17,28 @@ using hip::MxDequantize;
 
 struct Format {
   const char* name;
-  hip::ElementFormat format;
-  reference::ElementFormat judge;
+  ElementFormat format;
 };
-constexpr Format kFormats[] = {
-    {"e4m3fn", hip::ElementFormat::kE4m3Fn, reference::ElementFormat::kE4m3Fn},
-    {"e4m3fnuz", hip::ElementFormat::kE4m3Fnuz, reference::ElementFormat::kE4m3Fnuz},
-    {"e2m1", hip::ElementFormat::kE2m1, reference::ElementFormat::kE2m1}};
+constexpr Format kFormats[] = {{"e4m3fn", ElementFormat::kE4m3Fn},
+                               {"e4m3fnuz", ElementFormat::kE4m3Fnuz},
+                               {"e2m1", ElementFormat::kE2m1}};
 
 absl::Status Reference(const Call& call, const Format& format, bool bf16) {
   reference::Quantized quantized;
-  const int64_t per_byte = 8 / reference::ElementBits(format.judge);
+  const int64_t per_byte = 8 / ElementBits(format.format);
   quantized.elements.resize(call["M"], call["K"] / per_byte);
   quantized.codes.resize(call["M"] / call["R"], call["K"] / 32);
   std::copy_n(call.Data<uint8_t>("elements"), quantized.elements.size(), quantized.elements.data());
   std::copy_n(call.Data<uint8_t>("codes"), quantized.codes.size(), quantized.codes.data());
   if (bf16) {
-    const auto values = reference::DequantizeToBf16(quantized, format.judge);
+    const auto values = reference::DequantizeToBf16(quantized, format.format);
     if (!values.ok()) return values.status();
     for (int64_t i = 0; i < values->size(); ++i) {
       call.Data<uint16_t>("out")[i] = values->data()[i].bits();
     }
     return absl::OkStatus();
   }
-  const auto values = reference::DequantizeToFloat(quantized, format.judge);
+  const auto values = reference::DequantizeToFloat(quantized, format.format);
   if (!values.ok()) return values.status();
   std::copy_n(values->data(), values->size(), call.Data<float>("out"));
   return absl::OkStatus();
@@ -51,7 +49,7 @@ absl::Status OnDevice(const Call& call, const Format& format, bool bf16) {
   if (!dequantize.ok()) return dequantize.status();
   return (*dequantize)
       ->Launch({.format = format.format,
-                .output = bf16 ? hip::FloatType::kBf16 : hip::FloatType::kF32,
+                .output = bf16 ? FloatType::kBf16 : FloatType::kF32,
                 .rows = call["M"],
                 .columns = call["K"],
                 .rows_per_code = call["R"]},

@@ -59,8 +59,7 @@ absl::Status DownReference(const Call& call) {
     const std::vector<std::int64_t> picks = PicksOf(call, expert);
     if (picks.empty()) continue;
     const auto count = static_cast<std::int64_t>(picks.size());
-    OwnedMatrix mid = {reference::ElementFormat::kE4m3Fnuz, Bytes2(count, inter),
-                       Bytes2(count, inter / 32)};
+    OwnedMatrix mid = {ElementFormat::kE4m3Fnuz, Bytes2(count, inter), Bytes2(count, inter / 32)};
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t pick = picks[static_cast<std::size_t>(i)];
       for (std::int64_t column = 0; column < inter; ++column) {

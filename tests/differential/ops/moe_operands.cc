@@ -67,7 +67,7 @@ hip::gfx942::MoeProblem MoeProblemOf(const Call& call) {
     p.w13_bias_stride = 2 * p.inter + kW13BiasGap;
     p.w2_bias_stride = p.hidden + kW2BiasGap;
   }
-  if (call["swiglu"] == 1) p.swiglu = hip::gfx942::kGptOssSwiglu;
+  if (call["swiglu"] == 1) p.swiglu = kGptOssSwiglu;
   return p;
 }
 
@@ -160,7 +160,7 @@ Tensor<std::uint8_t, 3> Zeros(std::int64_t a, std::int64_t b, std::int64_t c) {
 
 OwnedMatrix ExpertMatrix(const Tensor<std::uint8_t, 3>& bytes, const Tensor<std::uint8_t, 3>& codes,
                          std::int64_t expert) {
-  return {reference::ElementFormat::kE2m1, bytes.chip(expert, 0), codes.chip(expert, 0)};
+  return {ElementFormat::kE2m1, bytes.chip(expert, 0), codes.chip(expert, 0)};
 }
 
 }  // namespace lanewise::differential

@@ -63,7 +63,7 @@ std::int64_t RowOffset(std::int64_t column);
 
 // A matrix and its codes.
 struct OwnedMatrix {
-  reference::ElementFormat format;
+  ElementFormat format;
   Tensor<std::uint8_t, 2> elements, codes;
 
   reference::MxMatrix view() const { return {format, elements, codes}; }

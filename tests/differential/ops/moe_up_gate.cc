@@ -79,8 +79,8 @@ struct ActivatedRow {
 };
 
 // `sums` are gate's, then up's.
-absl::StatusOr<ActivatedRow> Activated(const reference::Swiglu& swiglu,
-                                       const Tensor<float, 2>& sums, std::int64_t row) {
+absl::StatusOr<ActivatedRow> Activated(const Swiglu& swiglu, const Tensor<float, 2>& sums,
+                                       std::int64_t row) {
   const std::int64_t inter = sums.dimension(1) / 2;
   ActivatedRow activated;
   activated.y.resize(3, inter);
@@ -140,16 +140,14 @@ absl::Status UpGateReference(const Call& call) {
                            inter);
   if (!plain.ok()) return plain.status();
 
-  const reference::Swiglu swiglu =
-      call["swiglu"] == 1 ? reference::kGptOssSwiglu : reference::kDeepSeekSwiglu;
+  const Swiglu swiglu = call["swiglu"] == 1 ? kGptOssSwiglu : kDeepSeekSwiglu;
   const Operand& mid = call.At("mid");
   const Operand& codes = call.At("mid_codes");
   for (std::int64_t expert = 0; expert < p.experts; ++expert) {
     const std::vector<std::int64_t> picks = PicksOf(call, expert);
     if (picks.empty()) continue;
     const auto count = static_cast<std::int64_t>(picks.size());
-    OwnedMatrix rows = {reference::ElementFormat::kE4m3Fnuz, Bytes2(count, k),
-                        Bytes2(count, k / 32)};
+    OwnedMatrix rows = {ElementFormat::kE4m3Fnuz, Bytes2(count, k), Bytes2(count, k / 32)};
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t token = picks[static_cast<std::size_t>(i)] / p.top_k;
       rows.elements.chip(i, 0) = q->elements.chip(token, 0);

@@ -25,7 +25,6 @@
 namespace lanewise::differential {
 namespace {
 
-using reference::ElementFormat;
 using reference::MxMatrix;
 using Sums = absl::StatusOr<Tensor<float, 2>>;
 
@@ -70,7 +69,7 @@ Tensor<Bf16, 2> Row(const Tensor<Bf16, 2>& x, std::int64_t row) {
                  std::array<std::int64_t, 2>{1, x.dimension(1)});
 }
 
-Tensor<Bf16, 2> Activated(const reference::Swiglu& swiglu, const Tensor<float, 2>& sums) {
+Tensor<Bf16, 2> Activated(const Swiglu& swiglu, const Tensor<float, 2>& sums) {
   Tensor<Bf16, 2> y(1, sums.dimension(1) / 2);
   for (std::int64_t i = 0; i < y.size(); ++i) {
     y(0, i) = reference::Activate(swiglu, sums(0, i), sums(0, y.size() + i));
@@ -114,8 +113,8 @@ absl::Status PickByPick(const Target& target, const Call& call) {
       }
       const Sums gate_up = Multiply(target, target.up_gate, Row(x, token), experts.W13(e));
       if (!gate_up.ok()) return gate_up.status();
-      const Sums down = Multiply(target, target.down,
-                                 Activated(reference::kDeepSeekSwiglu, *gate_up), experts.W2(e));
+      const Sums down =
+          Multiply(target, target.down, Activated(kDeepSeekSwiglu, *gate_up), experts.W2(e));
       if (!down.ok()) return down.status();
       for (std::int64_t h = 0; h < call["K"]; ++h) {
         const Bf16 part = Bf16::FromFloat((*down)(0, h) * experts.weights(token, slot));
@@ -216,7 +215,7 @@ absl::StatusOr<std::vector<Tensor<float, 2>>> Units(const Experts& experts,
   const Mx w13 = experts.W13(e), w2 = experts.W2(e);
   const Sums gate_up = reference::gfx950::A16w4UpGate(row, w13.view());
   if (!gate_up.ok()) return gate_up.status();
-  const Tensor<Bf16, 2> y = Activated(reference::kGptOssSwiglu, *gate_up);
+  const Tensor<Bf16, 2> y = Activated(kGptOssSwiglu, *gate_up);
   std::vector<Tensor<float, 2>> units;
   for (std::int64_t step = 0; step < y.size() / 128; ++step) {
     const std::array<std::int64_t, 2> one = {1, 128}, rows = {w2.codes.dimension(0), 64},

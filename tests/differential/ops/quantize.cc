@@ -17,29 +17,25 @@ namespace {
 
 struct Format {
   const char* name;
-  hip::ElementFormat device;
-  reference::ElementFormat reference;
-  MxFormat host;
+  ElementFormat format;
 };
 constexpr std::array<Format, 3> kFormats = {{
-    {"e4m3fn", hip::ElementFormat::kE4m3Fn, reference::ElementFormat::kE4m3Fn, MxFormat::kE4m3Fn},
-    {"e4m3fnuz", hip::ElementFormat::kE4m3Fnuz, reference::ElementFormat::kE4m3Fnuz,
-     MxFormat::kE4m3Fnuz},
-    {"e2m1", hip::ElementFormat::kE2m1, reference::ElementFormat::kE2m1, MxFormat::kE2m1},
+    {"e4m3fn", ElementFormat::kE4m3Fn},
+    {"e4m3fnuz", ElementFormat::kE4m3Fnuz},
+    {"e2m1", ElementFormat::kE2m1},
 }};
 constexpr float kFloors[] = {0.0f, 0x1p-126f, 1e-10f};
 
 reference::QuantizeOptions Options(const Call& call, const Format& format) {
   reference::QuantizeOptions options;
-  options.rule = static_cast<reference::BlockRule>(call["rule"]);
-  options.format = format.reference;
+  options.rule = static_cast<BlockRule>(call["rule"]);
+  options.format = format.format;
   // 224 is what gfx942's kernels scale to, for products' sake.
-  options.maximum = call["format"] == 1 && call["least"] == 1
-                        ? 224.0f
-                        : reference::LargestFinite(format.reference);
+  options.maximum =
+      call["format"] == 1 && call["least"] == 1 ? 224.0f : LargestFinite(format.format);
   options.amax_floor = kFloors[call["floor"]];
   options.smallest_code = static_cast<int>(call["least"]);
-  options.non_finite = static_cast<reference::NonFinite>(call["inf"]);
+  options.non_finite = static_cast<NonFinite>(call["inf"]);
   return options;
 }
 
@@ -60,12 +56,12 @@ absl::Status OnHost(const Call& call, const Format& format) {
   const reference::QuantizeOptions options = Options(call, format);
   return QuantizeRows(call.Bytes("x"), sizeof(T) == 4 ? FloatType::kF32 : FloatType::kBf16,
                       call["M"], call["K"],
-                      {.format = format.host,
-                       .rule = static_cast<MxRule>(options.rule),
+                      {.format = format.format,
+                       .rule = options.rule,
                        .maximum = options.maximum,
                        .amax_floor = options.amax_floor,
                        .smallest_code = options.smallest_code,
-                       .non_finite = static_cast<MxNonFinite>(options.non_finite)},
+                       .non_finite = options.non_finite},
                       call.Bytes("elements"), call.Bytes("codes"))
       .status();
 }
@@ -76,10 +72,10 @@ absl::Status Launch(const Call& call, const Format& format) {
   if (!launcher.ok()) return launcher.status();
   const reference::QuantizeOptions options = Options(call, format);
   return (*launcher)->Launch(
-      {.input = sizeof(T) == 4 ? hip::FloatType::kF32 : hip::FloatType::kBf16,
-       .format = format.device,
-       .quantizer = {.rule = static_cast<hip::BlockRule>(options.rule),
-                     .non_finite = static_cast<hip::NonFinite>(options.non_finite),
+      {.input = sizeof(T) == 4 ? FloatType::kF32 : FloatType::kBf16,
+       .format = format.format,
+       .quantizer = {.rule = options.rule,
+                     .non_finite = options.non_finite,
                      .maximum = options.maximum,
                      .amax_floor = options.amax_floor,
                      .smallest_code = static_cast<std::uint32_t>(options.smallest_code)},

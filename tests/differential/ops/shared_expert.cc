@@ -33,10 +33,10 @@ absl::Status Reference(const Call& call) {
   std::memcpy(x.data(), call.Data("x"), call.Bytes("x").size());
   const DenseRows gate_up = RowsOfCopy(call, "gate_up", "gate_up_codes", 0, 2 * inter, hidden);
   const DenseRows down = RowsOfCopy(call, "down", "down_codes", 0, hidden, inter);
-  constexpr auto kFnuz = reference::ElementFormat::kE4m3Fnuz;
-  const auto out = judge::SharedExpert(
-      x, {kFnuz, gate_up.elements, gate_up.codes}, {kFnuz, down.elements, down.codes},
-      call["swiglu"] == 1 ? reference::kGptOssSwiglu : reference::kDeepSeekSwiglu);
+  constexpr auto kFnuz = ElementFormat::kE4m3Fnuz;
+  const auto out = judge::SharedExpert(x, {kFnuz, gate_up.elements, gate_up.codes},
+                                       {kFnuz, down.elements, down.codes},
+                                       call["swiglu"] == 1 ? kGptOssSwiglu : kDeepSeekSwiglu);
   if (!out.ok()) return out.status();
   std::copy_n(out->data(), out->size(), call.Data<Bf16>("out"));
   return absl::OkStatus();
@@ -49,7 +49,7 @@ absl::Status Launch(const Call& call) {
   problem.tokens = call["T"];
   problem.hidden = call["hidden"];
   problem.inter = call["inter"];
-  if (call["swiglu"] == 1) problem.swiglu = hip::gfx942::kGptOssSwiglu;
+  if (call["swiglu"] == 1) problem.swiglu = kGptOssSwiglu;
   const absl::StatusOr<hip::LaunchCost> cost = SharedExpert::Cost(problem);
   if (!cost.ok()) return cost.status();
   if (cost->workspace_bytes != call.At("workspace").bytes) {
