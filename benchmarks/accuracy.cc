@@ -12,6 +12,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "base/status.h"
 #include "benchmarks/accuracy_cases.h"
 #include "checkpoint/safetensors/safetensors.h"
 
@@ -23,12 +24,11 @@ constexpr std::int64_t kColumns = 96;
 
 absl::Status PrintCases(const std::string& data, const AccuracyOperands& operands) {
   for (const AccuracyCase& accuracy_case : AccuracyCases()) {
-    const absl::StatusOr<reference::Accuracy> accuracy = accuracy_case.measure(operands);
-    if (!accuracy.ok()) return accuracy.status();
+    LANEWISE_ASSIGN_OR_RETURN(const reference::Accuracy accuracy, accuracy_case.measure(operands));
     std::printf("%-36s %-14s %9.3g %9.3g %9.3g %9.3f %6.0f%s\n",
-                std::string(accuracy_case.name).c_str(), data.c_str(), accuracy->max_ulps,
-                accuracy->rms_ulps, accuracy->max_bf16_ulps, accuracy->worst, accuracy->bound,
-                accuracy->WithinBound() ? "" : "  BEYOND ITS BOUND");
+                std::string(accuracy_case.name).c_str(), data.c_str(), accuracy.max_ulps,
+                accuracy.rms_ulps, accuracy.max_bf16_ulps, accuracy.worst, accuracy.bound,
+                accuracy.WithinBound() ? "" : "  BEYOND ITS BOUND");
   }
   return absl::OkStatus();
 }
@@ -40,11 +40,10 @@ Tensor<std::uint8_t, 2> BytesOf(const SafetensorsFile& file, const TensorInfo& i
 }
 
 absl::Status PrintFile(const std::string& path, unsigned seed) {
-  const absl::StatusOr<SafetensorsFile> file = SafetensorsFile::Open(path);
-  if (!file.ok()) return file.status();
+  LANEWISE_ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open(path));
   int measured = 0;
-  for (const TensorInfo& weight : file->tensors()) {
-    const TensorInfo* scale = file->Find(weight.name + "_scale_inv");
+  for (const TensorInfo& weight : file.tensors()) {
+    const TensorInfo* scale = file.Find(weight.name + "_scale_inv");
     if (weight.dtype != DType::kF8E4m3 || scale == nullptr || weight.shape.size() != 2 ||
         scale->dtype != DType::kF8E8m0 || scale->shape.size() != 2) {
       continue;
@@ -54,12 +53,12 @@ absl::Status PrintFile(const std::string& path, unsigned seed) {
                   static_cast<long long>(weight.shape[1]));
       continue;
     }
-    const absl::StatusOr<AccuracyOperands> operands =
-        OperandsOfWeight({BytesOf(*file, weight), BytesOf(*file, *scale)}, kTokens, seed);
-    if (!operands.ok()) return operands.status();
+    LANEWISE_ASSIGN_OR_RETURN(
+        const AccuracyOperands operands,
+        OperandsOfWeight({BytesOf(file, weight), BytesOf(file, *scale)}, kTokens, seed));
     ++measured;
     std::printf("%s:\n", weight.name.c_str());
-    if (absl::Status status = PrintCases("real", *operands); !status.ok()) return status;
+    LANEWISE_RETURN_IF_ERROR(PrintCases("real", operands));
   }
   std::printf("%d tensors of %s measured\n", measured, path.c_str());
   return absl::OkStatus();
@@ -78,8 +77,7 @@ absl::Status Run(const std::string& path, std::int64_t k, unsigned seed) {
               "bf16 max", "worst", "bound");
   for (const AccuracyData data : kAllAccuracyData) {
     const AccuracyOperands operands = MakeAccuracyOperands(data, kTokens, kColumns, k, seed);
-    absl::Status status = PrintCases(std::string(AccuracyDataName(data)), operands);
-    if (!status.ok()) return status;
+    LANEWISE_RETURN_IF_ERROR(PrintCases(std::string(AccuracyDataName(data)), operands));
   }
   if (path.empty()) {
     std::printf("no --data: real weights are not measured\n");

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/status.h"
 #include "reference/gemm/exact_linear.h"
 #include "reference/gemm/operand.h"
 #include "reference/gemm/reduction.h"
@@ -52,11 +53,9 @@ template <class X, class W>
 absl::StatusOr<Accuracy> Measure(const Planned& planned, const X& x, const W& w, const X& x_size,
                                  const W& w_size, double bound) {
   if (!planned.ok()) return planned.status();
-  const absl::StatusOr<Tensor<double, 2>> exact = reference::ExactLinear<double>(x, w);
-  if (!exact.ok()) return exact.status();
-  const absl::StatusOr<Tensor<double, 2>> size = reference::ExactLinear<double>(x_size, w_size);
-  if (!size.ok()) return size.status();
-  return reference::MeasureAccuracy(*planned, *exact, *size, bound);
+  LANEWISE_ASSIGN_OR_RETURN(const auto exact, reference::ExactLinear<double>(x, w));
+  LANEWISE_ASSIGN_OR_RETURN(const auto size, reference::ExactLinear<double>(x_size, w_size));
+  return reference::MeasureAccuracy(*planned, exact, size, bound);
 }
 
 // A planned product of two microscaled matrices.
@@ -77,70 +76,63 @@ MxMatrix Fp4(const Quantized& q) { return {ElementFormat::kE2m1, q.elements, q.c
 
 auto DenseGemv(const gfx942::DenseGemvPlan& plan) {
   return [plan](const AccuracyOperands& operands) -> absl::StatusOr<Accuracy> {
-    const absl::StatusOr<Quantized> x = Quantize(operands.x, gfx942::DenseActivationOptions());
-    if (!x.ok()) return x.status();
-    const absl::StatusOr<Quantized> w = gfx942::FnuzWeight(Ocp(operands.w8));
-    if (!w.ok()) return w.status();
-    const absl::StatusOr<Reduction> reduction =
-        gfx942::DenseGemvReduction(operands.x.dimension(1), plan);
-    if (!reduction.ok()) return reduction.status();
-    return MeasureMx(gfx942::DenseGemv(Fnuz(*x), Fnuz(*w), plan), ElementFormat::kE4m3Fnuz, *x,
-                     ElementFormat::kE4m3Fnuz, *w,
-                     RoundingDepth(*reduction) + reference::kCdna3BlockError);
+    LANEWISE_ASSIGN_OR_RETURN(const Quantized x,
+                              Quantize(operands.x, gfx942::DenseActivationOptions()));
+    LANEWISE_ASSIGN_OR_RETURN(const Quantized w, gfx942::FnuzWeight(Ocp(operands.w8)));
+    LANEWISE_ASSIGN_OR_RETURN(const Reduction reduction,
+                              gfx942::DenseGemvReduction(operands.x.dimension(1), plan));
+    return MeasureMx(gfx942::DenseGemv(Fnuz(x), Fnuz(w), plan), ElementFormat::kE4m3Fnuz, x,
+                     ElementFormat::kE4m3Fnuz, w,
+                     RoundingDepth(reduction) + reference::kCdna3BlockError);
   };
 }
 
 template <class Gemv>
 auto Gfx942Experts(absl::StatusOr<Reduction> (*reduction_of)(std::int64_t), Gemv gemv) {
   return [=](const AccuracyOperands& operands) -> absl::StatusOr<Accuracy> {
-    const absl::StatusOr<Quantized> x = Quantize(operands.x, gfx942::RoutedActivationOptions());
-    if (!x.ok()) return x.status();
-    const absl::StatusOr<Reduction> reduction = reduction_of(operands.x.dimension(1));
-    if (!reduction.ok()) return reduction.status();
-    return MeasureMx(gemv(Fnuz(*x), Fp4(operands.w4)), ElementFormat::kE4m3Fnuz, *x,
+    LANEWISE_ASSIGN_OR_RETURN(const Quantized x,
+                              Quantize(operands.x, gfx942::RoutedActivationOptions()));
+    LANEWISE_ASSIGN_OR_RETURN(const Reduction reduction, reduction_of(operands.x.dimension(1)));
+    return MeasureMx(gemv(Fnuz(x), Fp4(operands.w4)), ElementFormat::kE4m3Fnuz, x,
                      ElementFormat::kE2m1, operands.w4,
-                     RoundingDepth(*reduction) + reference::kCdna3BlockError);
+                     RoundingDepth(reduction) + reference::kCdna3BlockError);
   };
 }
 
 template <class Gemv>
 auto Gfx950Experts(absl::StatusOr<Reduction> (*reduction_of)(std::int64_t), Gemv gemv) {
   return [=](const AccuracyOperands& operands) -> absl::StatusOr<Accuracy> {
-    const absl::StatusOr<Quantized> x = Quantize(operands.x, gfx950::RoutedActivationOptions());
-    if (!x.ok()) return x.status();
-    const absl::StatusOr<Reduction> reduction = reduction_of(operands.x.dimension(1));
-    if (!reduction.ok()) return reduction.status();
-    return MeasureMx(gemv(Ocp(*x), Fp4(operands.w4)), ElementFormat::kE4m3Fn, *x,
-                     ElementFormat::kE2m1, operands.w4, RoundingDepth(*reduction));
+    LANEWISE_ASSIGN_OR_RETURN(const Quantized x,
+                              Quantize(operands.x, gfx950::RoutedActivationOptions()));
+    LANEWISE_ASSIGN_OR_RETURN(const Reduction reduction, reduction_of(operands.x.dimension(1)));
+    return MeasureMx(gemv(Ocp(x), Fp4(operands.w4)), ElementFormat::kE4m3Fn, x,
+                     ElementFormat::kE2m1, operands.w4, RoundingDepth(reduction));
   };
 }
 
 absl::StatusOr<Accuracy> RowScales(const AccuracyOperands& operands) {
-  const absl::StatusOr<Quantized> x = Quantize(operands.x, reference::QuantizeOptions());
-  if (!x.ok()) return x.status();
-  const absl::StatusOr<Reduction> reduction = gfx950::RowScaleReduction(operands.x.dimension(1));
-  if (!reduction.ok()) return reduction.status();
-  return MeasureMx(gfx950::RowScaleGemm(Ocp(*x), Ocp(operands.w8)), ElementFormat::kE4m3Fn, *x,
-                   ElementFormat::kE4m3Fn, operands.w8, RoundingDepth(*reduction));
+  LANEWISE_ASSIGN_OR_RETURN(const Quantized x, Quantize(operands.x, reference::QuantizeOptions()));
+  LANEWISE_ASSIGN_OR_RETURN(const Reduction reduction,
+                            gfx950::RowScaleReduction(operands.x.dimension(1)));
+  return MeasureMx(gfx950::RowScaleGemm(Ocp(x), Ocp(operands.w8)), ElementFormat::kE4m3Fn, x,
+                   ElementFormat::kE4m3Fn, operands.w8, RoundingDepth(reduction));
 }
 
 auto Block32(const gfx950::Block32Config& config) {
   return [config](const AccuracyOperands& operands) -> absl::StatusOr<Accuracy> {
-    const absl::StatusOr<Quantized> x = Quantize(operands.x, reference::QuantizeOptions());
-    if (!x.ok()) return x.status();
-    const absl::StatusOr<Reduction> reduction =
-        gfx950::Block32Reduction(operands.x.dimension(1), config);
-    if (!reduction.ok()) return reduction.status();
-    return MeasureMx(gfx950::Block32Gemm(Ocp(*x), Ocp(operands.w8), config), ElementFormat::kE4m3Fn,
-                     *x, ElementFormat::kE4m3Fn, operands.w8, RoundingDepth(*reduction));
+    LANEWISE_ASSIGN_OR_RETURN(const Quantized x,
+                              Quantize(operands.x, reference::QuantizeOptions()));
+    LANEWISE_ASSIGN_OR_RETURN(const Reduction reduction,
+                              gfx950::Block32Reduction(operands.x.dimension(1), config));
+    return MeasureMx(gfx950::Block32Gemm(Ocp(x), Ocp(operands.w8), config), ElementFormat::kE4m3Fn,
+                     x, ElementFormat::kE4m3Fn, operands.w8, RoundingDepth(reduction));
   };
 }
 
 absl::StatusOr<Accuracy> Bf16Linear(const AccuracyOperands& operands) {
-  const absl::StatusOr<Tensor<Bf16, 2>> w = DequantizeToBf16(operands.w8, ElementFormat::kE4m3Fn);
-  if (!w.ok()) return w.status();
-  return Measure(gfx950::Bf16Gemm(operands.x, *w), operands.x, *w, Magnitudes(operands.x),
-                 Magnitudes(*w), static_cast<double>(operands.x.dimension(1) / 32));
+  LANEWISE_ASSIGN_OR_RETURN(const auto w, DequantizeToBf16(operands.w8, ElementFormat::kE4m3Fn));
+  return Measure(gfx950::Bf16Gemm(operands.x, w), operands.x, w, Magnitudes(operands.x),
+                 Magnitudes(w), static_cast<double>(operands.x.dimension(1) / 32));
 }
 
 absl::StatusOr<Accuracy> A16w4(const AccuracyOperands& operands) {
@@ -234,7 +226,7 @@ absl::StatusOr<AccuracyOperands> OperandsOfWeight(const Quantized& w8, std::int6
   std::mt19937 random(seed);
   const std::int64_t n = w8.elements.dimension(0);
   const std::int64_t k = w8.elements.dimension(1);
-  if (absl::Status status = CheckMxMatrix("weight", Ocp(w8)); !status.ok()) return status;
+  LANEWISE_RETURN_IF_ERROR(CheckMxMatrix("weight", Ocp(w8)));
   Tensor<float, 2> w(n, k);
   for (std::int64_t row = 0; row < n; ++row) {
     for (std::int64_t i = 0; i < k; ++i) {

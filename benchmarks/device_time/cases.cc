@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "benchmarks/device_time/device_time.h"
 #include "hip/common/drop_negative_zero.h"
@@ -36,11 +37,10 @@ absl::StatusOr<Buffer> Random(int64_t bytes, std::string_view name) {
   if (!buffer.ok()) return buffer;
   const hip::Stream stream = hip::Stream::Default();
   for (int64_t at = 0; at < bytes; at += kPiece) {
-    absl::Status status =
-        buffer->CopyFromAsync(piece.data(), at, std::min(kPiece, bytes - at), stream);
-    if (!status.ok()) return status;
+    LANEWISE_RETURN_IF_ERROR(
+        buffer->CopyFromAsync(piece.data(), at, std::min(kPiece, bytes - at), stream));
   }
-  if (absl::Status status = stream.Synchronize(); !status.ok()) return status;
+  LANEWISE_RETURN_IF_ERROR(stream.Synchronize());
   return buffer;
 }
 
@@ -59,16 +59,12 @@ struct Loaded {
 template <class Launcher, class Launch>
 absl::StatusOr<Work> Prepare(const hip::Device& device, int64_t in_bytes, int64_t more_bytes,
                              int64_t out_bytes, Launch launch) {
-  absl::StatusOr<Launcher> launcher = Launcher::Load(device);
-  if (!launcher.ok()) return launcher.status();
-  absl::StatusOr<Buffer> in = Random(in_bytes, "in");
-  if (!in.ok()) return in.status();
-  absl::StatusOr<Buffer> more = Random(more_bytes, "more");
-  if (!more.ok()) return more.status();
-  absl::StatusOr<Buffer> out = Buffer::Allocate(out_bytes, "out");
-  if (!out.ok()) return out.status();
+  LANEWISE_ASSIGN_OR_RETURN(Launcher launcher, Launcher::Load(device));
+  LANEWISE_ASSIGN_OR_RETURN(Buffer in, Random(in_bytes, "in"));
+  LANEWISE_ASSIGN_OR_RETURN(Buffer more, Random(more_bytes, "more"));
+  LANEWISE_ASSIGN_OR_RETURN(Buffer out, Buffer::Allocate(out_bytes, "out"));
   const auto loaded = std::make_shared<Loaded<Launcher>>(
-      Loaded<Launcher>{*std::move(launcher), *std::move(in), *std::move(more), *std::move(out)});
+      Loaded<Launcher>{std::move(launcher), std::move(in), std::move(more), std::move(out)});
   return Work([loaded, launch](const hip::Stream& stream) {
     return launch(loaded->launcher, loaded->in.data(), loaded->more.data(), loaded->out.data(),
                   stream);
@@ -78,13 +74,11 @@ absl::StatusOr<Work> Prepare(const hip::Device& device, int64_t in_bytes, int64_
 TimedCase CopyCase(int64_t bytes) {
   return {"copy", absl::StrCat(bytes, " bytes"), 2 * bytes,
           [bytes](const hip::Device& device) -> absl::StatusOr<Work> {
-            if (absl::Status status = device.MakeCurrent(); !status.ok()) return status;
-            absl::StatusOr<Buffer> in = Random(bytes, "in");
-            if (!in.ok()) return in.status();
-            absl::StatusOr<Buffer> out = Buffer::Allocate(bytes, "out");
-            if (!out.ok()) return out.status();
-            const auto from = std::make_shared<Buffer>(*std::move(in));
-            const auto to = std::make_shared<Buffer>(*std::move(out));
+            LANEWISE_RETURN_IF_ERROR(device.MakeCurrent());
+            LANEWISE_ASSIGN_OR_RETURN(Buffer in, Random(bytes, "in"));
+            LANEWISE_ASSIGN_OR_RETURN(Buffer out, Buffer::Allocate(bytes, "out"));
+            const auto from = std::make_shared<Buffer>(std::move(in));
+            const auto to = std::make_shared<Buffer>(std::move(out));
             return Work(
                 [from, to](const hip::Stream& stream) { return to->CopyFromAsync(*from, stream); });
           }};

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/status.h"
 
 namespace lanewise::benchmarks {
 namespace {
@@ -12,29 +13,26 @@ namespace {
 // Milliseconds between two events around the work.
 absl::StatusOr<float> TimeOnce(const Work& work, const hip::Event& begin, const hip::Event& end,
                                const hip::Stream& stream) {
-  if (absl::Status status = begin.Record(stream); !status.ok()) return status;
-  if (absl::Status status = work(stream); !status.ok()) return status;
-  if (absl::Status status = end.Record(stream); !status.ok()) return status;
-  if (absl::Status status = end.Synchronize(); !status.ok()) return status;
+  LANEWISE_RETURN_IF_ERROR(begin.Record(stream));
+  LANEWISE_RETURN_IF_ERROR(work(stream));
+  LANEWISE_RETURN_IF_ERROR(end.Record(stream));
+  LANEWISE_RETURN_IF_ERROR(end.Synchronize());
   return begin.MillisecondsUntil(end);
 }
 
 }  // namespace
 
 absl::StatusOr<TimedRow> Time(const TimedCase& timed_case, const hip::Device& device, int repeats) {
-  const absl::StatusOr<Work> work = timed_case.prepare(device);
-  if (!work.ok()) return work.status();
-  const absl::StatusOr<hip::Stream> stream = hip::Stream::Create();
-  if (!stream.ok()) return stream.status();
+  LANEWISE_ASSIGN_OR_RETURN(const Work work, timed_case.prepare(device));
+  LANEWISE_ASSIGN_OR_RETURN(const hip::Stream stream, hip::Stream::Create());
   const absl::StatusOr<hip::Event> begin = hip::Event::Create(), end = hip::Event::Create();
   if (!begin.ok()) return begin.status();
   if (!end.ok()) return end.status();
   constexpr int kWarmUps = 3;
   std::vector<double> times;
   for (int i = -kWarmUps; i < repeats; ++i) {
-    const absl::StatusOr<float> milliseconds = TimeOnce(*work, *begin, *end, *stream);
-    if (!milliseconds.ok()) return milliseconds.status();
-    if (i >= 0) times.push_back(1e3 * static_cast<double>(*milliseconds));
+    LANEWISE_ASSIGN_OR_RETURN(const float milliseconds, TimeOnce(work, *begin, *end, stream));
+    if (i >= 0) times.push_back(1e3 * static_cast<double>(milliseconds));
   }
   std::sort(times.begin(), times.end());
   TimedRow row = {timed_case.kernel, timed_case.shape, timed_case.bytes};

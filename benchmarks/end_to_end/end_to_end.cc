@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "benchmarks/end_to_end/process.h"
 #include "benchmarks/end_to_end/report.h"
 
@@ -85,7 +86,7 @@ class EndToEnd {
       std::fprintf(stderr, "making %s\n", options_.model.c_str());
       if (const auto made = RunProcess(command); !made.ok()) return made.status();
     } else if (!fs::is_directory(source_)) {
-      return absl::InvalidArgumentError(absl::StrCat(source_.string(), " is not a directory"));
+      return InvalidArgument(source_.string(), " is not a directory");
     }
     Measured measured;
     measured.checkpoint =
@@ -102,7 +103,7 @@ class EndToEnd {
     measured.baselines = {"cp", "dd fsync"};
     for (int repetition = 0; repetition < options_.repetitions; ++repetition) {
       std::fprintf(stderr, "repetition %d of %d\n", repetition + 1, options_.repetitions);
-      if (absl::Status status = Repeat(files, measured); !status.ok()) return status;
+      LANEWISE_RETURN_IF_ERROR(Repeat(files, measured));
     }
     return measured;
   }
@@ -177,13 +178,13 @@ class EndToEnd {
           fs::remove_all(prepared);
           return status;
         }};
-    if (absl::Status status = RunAll(copies); !status.ok()) return status;
+    LANEWISE_RETURN_IF_ERROR(RunAll(copies));
     return RunAll(options_.quantize.empty() ? preparing : quantizing);
   }
 
   static absl::Status RunAll(const std::vector<Step>& steps) {
     for (const auto& step : steps) {
-      if (absl::Status status = step(); !status.ok()) return status;
+      LANEWISE_RETURN_IF_ERROR(step());
     }
     return absl::OkStatus();
   }
@@ -192,25 +193,20 @@ class EndToEnd {
   absl::Status Time(const std::string& name, const fs::path& input,
                     const std::vector<std::string>& command, Measured& measured) {
     for (const std::string& file : FilesIn(input)) {
-      if (absl::Status status = options_.cold ? DropFromCache(file) : ReadIntoCache(file);
-          !status.ok()) {
-        return status;
-      }
+      LANEWISE_RETURN_IF_ERROR(options_.cold ? DropFromCache(file) : ReadIntoCache(file));
     }
     if (!options_.cold) {
-      absl::Status status = TouchMemory((work_ / "memory").string(), measured.bytes);
-      if (!status.ok()) return status;
+      LANEWISE_RETURN_IF_ERROR(TouchMemory((work_ / "memory").string(), measured.bytes));
     }
-    const absl::StatusOr<ProcessCost> cost = RunProcess(command);
-    if (!cost.ok()) return cost.status();
-    std::fprintf(stderr, "  %-10s %8.3f s\n", name.c_str(), cost->seconds);
+    LANEWISE_ASSIGN_OR_RETURN(const ProcessCost cost, RunProcess(command));
+    std::fprintf(stderr, "  %-10s %8.3f s\n", name.c_str(), cost.seconds);
     for (Operation& operation : measured.operations) {
       if (operation.name == name) {
-        operation.runs.push_back(*cost);
+        operation.runs.push_back(cost);
         return absl::OkStatus();
       }
     }
-    measured.operations.push_back({name, {*cost}});
+    measured.operations.push_back({name, {cost}});
     return absl::OkStatus();
   }
 

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status.h"
 
 namespace lanewise::benchmarks {
 namespace {
@@ -21,9 +22,7 @@ double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-absl::Status Failed(const std::string& what) {
-  return absl::InternalError(absl::StrCat(what, ": ", std::strerror(errno)));
-}
+absl::Status Failed(const std::string& what) { return Internal(what, ": ", std::strerror(errno)); }
 
 }  // namespace
 
@@ -49,10 +48,9 @@ absl::StatusOr<ProcessCost> RunProcess(const std::vector<std::string>& command) 
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return absl::InternalError(absl::StrCat(WIFEXITED(status)
-                                                ? absl::StrCat("exit status ", WEXITSTATUS(status))
-                                                : absl::StrCat("signal ", WTERMSIG(status)),
-                                            " of: ", absl::StrJoin(command, " ")));
+    return Internal(WIFEXITED(status) ? absl::StrCat("exit status ", WEXITSTATUS(status))
+                                      : absl::StrCat("signal ", WTERMSIG(status)),
+                    " of: ", absl::StrJoin(command, " "));
   }
   // Linux counts ru_maxrss in KiB.
   return ProcessCost{elapsed.count(), Seconds(usage.ru_utime), Seconds(usage.ru_stime),

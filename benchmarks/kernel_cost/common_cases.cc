@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "benchmarks/kernel_cost/cases.h"
 #include "hip/common/drop_negative_zero.h"
@@ -42,16 +43,12 @@ hip::LaunchCost Good(const absl::StatusOr<hip::LaunchCost>& cost) {
 template <class Launcher, class Launch>
 absl::Status Run(const hip::Device& device, int64_t in_bytes, const char* in_name, int64_t more,
                  const char* more_name, int64_t out_bytes, Launch launch) {
-  const absl::StatusOr<Launcher> launcher = Launcher::Load(device);
-  if (!launcher.ok()) return launcher.status();
-  const absl::StatusOr<Buffer> in = Counting(in_bytes, in_name);
-  if (!in.ok()) return in.status();
-  const absl::StatusOr<Buffer> second = Counting(more, more_name);
-  if (!second.ok()) return second.status();
-  const absl::StatusOr<Buffer> out = Buffer::Allocate(out_bytes, "out");
-  if (!out.ok()) return out.status();
+  LANEWISE_ASSIGN_OR_RETURN(const Launcher launcher, Launcher::Load(device));
+  LANEWISE_ASSIGN_OR_RETURN(const Buffer in, Counting(in_bytes, in_name));
+  LANEWISE_ASSIGN_OR_RETURN(const Buffer second, Counting(more, more_name));
+  LANEWISE_ASSIGN_OR_RETURN(const Buffer out, Buffer::Allocate(out_bytes, "out"));
   const hip::Stream stream = hip::Stream::Default();
-  absl::Status status = launch(*launcher, in->data(), second->data(), out->data(), stream);
+  absl::Status status = launch(launcher, in.data(), second.data(), out.data(), stream);
   return status.ok() ? stream.Synchronize() : status;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "benchmarks/kernel_cost/cases.h"
 #include "hip/gfx942/dense_gemv.h"
 #include "hip/runtime/buffer.h"
@@ -19,8 +20,7 @@ using hip::gfx942::DenseGemv;
 
 absl::Status Run(const hip::Device& device, const DenseGemv::Problem& problem,
                  const hip::LaunchCost& cost) {
-  absl::StatusOr<DenseGemv> gemv = DenseGemv::Load(device);
-  if (!gemv.ok()) return gemv.status();
+  LANEWISE_ASSIGN_OR_RETURN(DenseGemv gemv, DenseGemv::Load(device));
   const int64_t padded_k = (problem.k + 127) / 128 * 128;
   std::mt19937 random(7);
   std::vector<uint16_t> bf16(static_cast<size_t>(problem.m * problem.groups * problem.k));
@@ -28,21 +28,16 @@ absl::Status Run(const hip::Device& device, const DenseGemv::Problem& problem,
   std::vector<uint8_t> bytes(static_cast<size_t>(problem.n * padded_k));
   for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random() % 127);
   const std::vector<uint8_t> codes(static_cast<size_t>((problem.n + 31) / 32 * padded_k / 32), 121);
-  const absl::StatusOr<Buffer> x = Buffer::Of(std::span<const uint16_t>(bf16), "x");
-  if (!x.ok()) return x.status();
-  const absl::StatusOr<Buffer> w = Buffer::Of(std::span<const uint8_t>(bytes), "weights");
-  if (!w.ok()) return w.status();
-  const absl::StatusOr<Buffer> w_codes =
-      Buffer::Of(std::span<const uint8_t>(codes), "weight codes");
-  if (!w_codes.ok()) return w_codes.status();
-  const absl::StatusOr<Buffer> out = Buffer::Allocate(cost.output_bytes, "out");
-  if (!out.ok()) return out.status();
-  const absl::StatusOr<Buffer> workspace = Buffer::Allocate(cost.workspace_bytes, "workspace");
-  if (!workspace.ok()) return workspace.status();
+  LANEWISE_ASSIGN_OR_RETURN(const Buffer x, Buffer::Of(std::span<const uint16_t>(bf16), "x"));
+  LANEWISE_ASSIGN_OR_RETURN(const Buffer w, Buffer::Of(std::span<const uint8_t>(bytes), "weights"));
+  LANEWISE_ASSIGN_OR_RETURN(const Buffer w_codes,
+                            Buffer::Of(std::span<const uint8_t>(codes), "weight codes"));
+  LANEWISE_ASSIGN_OR_RETURN(const Buffer out, Buffer::Allocate(cost.output_bytes, "out"));
+  LANEWISE_ASSIGN_OR_RETURN(const Buffer workspace,
+                            Buffer::Allocate(cost.workspace_bytes, "workspace"));
   const hip::Stream stream = hip::Stream::Default();
-  absl::Status status = gemv->Launch(
-      problem, {x->data(), w->data(), w_codes->data(), out->data(), workspace->data()}, stream);
-  if (!status.ok()) return status;
+  LANEWISE_RETURN_IF_ERROR(gemv.Launch(
+      problem, {x.data(), w.data(), w_codes.data(), out.data(), workspace.data()}, stream));
   return stream.Synchronize();
 }
 

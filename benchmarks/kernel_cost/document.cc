@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
+#include "base/status.h"
 
 namespace lanewise::benchmarks {
 namespace {
@@ -19,7 +20,7 @@ absl::StatusOr<Place> FindPlace(std::string_view document) {
   const size_t line_end = mark == std::string_view::npos ? mark : document.find('\n', mark);
   const size_t end = line_end == std::string_view::npos ? line_end : document.find(kEnd, line_end);
   if (end == std::string_view::npos) {
-    return absl::NotFoundError("the document has no <!-- kernel_cost: ... --> marks");
+    return NotFound("the document has no <!-- kernel_cost: ... --> marks");
   }
   return Place{line_end + 1, end};
 }
@@ -27,18 +28,16 @@ absl::StatusOr<Place> FindPlace(std::string_view document) {
 }  // namespace
 
 absl::StatusOr<std::string> ReplaceTable(std::string_view document, std::string_view table) {
-  const absl::StatusOr<Place> place = FindPlace(document);
-  if (!place.ok()) return place.status();
-  std::string result(document.substr(0, place->begin));
+  LANEWISE_ASSIGN_OR_RETURN(const Place place, FindPlace(document));
+  std::string result(document.substr(0, place.begin));
   result += table;
-  result += document.substr(place->end);
+  result += document.substr(place.end);
   return result;
 }
 
 absl::StatusOr<std::string> TableOf(std::string_view document) {
-  const absl::StatusOr<Place> place = FindPlace(document);
-  if (!place.ok()) return place.status();
-  return std::string(document.substr(place->begin, place->end - place->begin));
+  LANEWISE_ASSIGN_OR_RETURN(const Place place, FindPlace(document));
+  return std::string(document.substr(place.begin, place.end - place.begin));
 }
 
 std::vector<std::string> StableRows(std::string_view table) {

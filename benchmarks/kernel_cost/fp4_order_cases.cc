@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "benchmarks/kernel_cost/cases.h"
 #include "benchmarks/kernel_cost/fp4_order.h"
 #include "hip/runtime/buffer.h"
@@ -44,38 +45,34 @@ uint32_t ExpectedFold(std::span<const uint8_t> row, int64_t group) {
 // Prepares random weights in the layout's order, loads them, and checks what the kernel saw.
 absl::Status Run(const hip::Device& device, const char* kernel_name, const Layout& layout,
                  int64_t rows, int64_t row_bytes) {
-  const absl::StatusOr<BoundLayout> bound = Bind(layout, std::vector<int64_t>{rows, row_bytes});
-  if (!bound.ok()) return bound.status();
+  LANEWISE_ASSIGN_OR_RETURN(const BoundLayout bound,
+                            Bind(layout, std::vector<int64_t>{rows, row_bytes}));
   std::mt19937 random(7);
   std::vector<uint8_t> source(static_cast<size_t>(rows * row_bytes));
   for (uint8_t& byte : source) byte = static_cast<uint8_t>(random());
   std::vector<uint8_t> prepared(source.size());
-  if (absl::Status status = Pack(*bound, 1, source, prepared); !status.ok()) return status;
+  LANEWISE_RETURN_IF_ERROR(Pack(bound, 1, source, prepared));
 
-  absl::StatusOr<hip::Module> module = hip::Module::Load(hip::Fp4OrderCodeObjects(), device);
-  if (!module.ok()) return module.status();
-  absl::StatusOr<hip::Kernel> kernel = module->Find(kernel_name);
-  if (!kernel.ok()) return kernel.status();
-  absl::StatusOr<Buffer> weights = Buffer::Of(std::span<const uint8_t>(prepared), "weights");
-  if (!weights.ok()) return weights.status();
-  absl::StatusOr<Buffer> out = Buffer::Allocate(rows / 16 * 256, "out");
-  if (!out.ok()) return out.status();
+  LANEWISE_ASSIGN_OR_RETURN(hip::Module module,
+                            hip::Module::Load(hip::Fp4OrderCodeObjects(), device));
+  LANEWISE_ASSIGN_OR_RETURN(hip::Kernel kernel, module.Find(kernel_name));
+  LANEWISE_ASSIGN_OR_RETURN(Buffer weights,
+                            Buffer::Of(std::span<const uint8_t>(prepared), "weights"));
+  LANEWISE_ASSIGN_OR_RETURN(Buffer out, Buffer::Allocate(rows / 16 * 256, "out"));
   const hip::Stream stream = hip::Stream::Default();
-  absl::Status status = kernel->Launch({.grid = {static_cast<uint32_t>(rows / 16)}, .block = {64}},
-                                       stream, *weights, static_cast<uint32_t>(row_bytes), *out);
+  absl::Status status = kernel.Launch({.grid = {static_cast<uint32_t>(rows / 16)}, .block = {64}},
+                                      stream, weights, static_cast<uint32_t>(row_bytes), out);
   if (!status.ok()) return status;
   if (status = stream.Synchronize(); !status.ok()) return status;
-  const absl::StatusOr<std::vector<uint32_t>> folded = out->Read<uint32_t>();
-  if (!folded.ok()) return folded.status();
+  LANEWISE_ASSIGN_OR_RETURN(const std::vector<uint32_t> folded, out.Read<uint32_t>());
   for (int64_t i = 0; i < rows * 4; ++i) {
     const int64_t row = i / 64 * 16 + i % 16;
     const std::span<const uint8_t> bytes(&source[static_cast<size_t>(row * row_bytes)],
                                          static_cast<size_t>(row_bytes));
     const uint32_t expected = ExpectedFold(bytes, i % 64 / 16);
-    if ((*folded)[static_cast<size_t>(i)] != expected) {
-      return absl::InternalError(absl::StrCat("tile ", i / 64, ", lane ", i % 64, " folded ",
-                                              (*folded)[static_cast<size_t>(i)], ", expected ",
-                                              expected));
+    if (folded[static_cast<size_t>(i)] != expected) {
+      return Internal("tile ", i / 64, ", lane ", i % 64, " folded ",
+                      folded[static_cast<size_t>(i)], ", expected ", expected);
     }
   }
   return absl::OkStatus();

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/status.h"
 #include "emulator/hip_api/control.h"
 
 namespace lanewise::benchmarks {
@@ -64,9 +65,8 @@ void AddAllocation(const emulator::AllocationTraffic& traffic, CostRow& row) {
 
 absl::Status Contradiction(const CostCase& cost_case, std::string_view what, int64_t found,
                            int64_t expected) {
-  return absl::FailedPreconditionError(absl::StrCat(cost_case.kernel, ", ", cost_case.shape, ": ",
-                                                    std::string(what), " ", found, ", expected ",
-                                                    expected));
+  return FailedPrecondition(cost_case.kernel, ", ", cost_case.shape, ": ", std::string(what), " ",
+                            found, ", expected ", expected);
 }
 
 std::string Bytes(int64_t bytes) { return absl::StrFormat("%d", bytes); }

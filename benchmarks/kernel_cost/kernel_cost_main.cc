@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "base/status.h"
 #include "benchmarks/kernel_cost/cases.h"
 #include "benchmarks/kernel_cost/document.h"
 #include "benchmarks/kernel_cost/kernel_cost.h"
@@ -27,15 +28,14 @@ absl::Status Update(const std::string& path, const std::string& table) {
   std::stringstream text;
   {
     std::ifstream file(path);
-    if (!file.good()) return absl::NotFoundError("cannot read " + path);
+    if (!file.good()) return NotFound("cannot read " + path);
     text << file.rdbuf();
   }
-  const absl::StatusOr<std::string> updated = ReplaceTable(text.str(), table);
-  if (!updated.ok()) return updated.status();
+  LANEWISE_ASSIGN_OR_RETURN(const std::string updated, ReplaceTable(text.str(), table));
   std::ofstream file(path);
-  file << *updated;
+  file << updated;
   file.flush();
-  return file.good() ? absl::OkStatus() : absl::DataLossError("cannot write " + path);
+  return file.good() ? absl::OkStatus() : DataLoss("cannot write " + path);
 }
 
 int Main(int argc, char** argv) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "benchmarks/kernel_cost/cases.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -116,7 +117,7 @@ TEST(KernelCost, FailuresNameTheRow) {
   CostCase bad;
   bad.kernel = "kernel";
   bad.shape = "shape";
-  bad.run = [](const hip::Device&) { return absl::InternalError("no luck"); };
+  bad.run = [](const hip::Device&) { return Internal("no luck"); };
   EXPECT_EQ(std::string(Measure(bad).status().message()), "kernel, shape: no luck");
   bad.arch = "gfx90a";
   EXPECT_THAT(std::string(Measure(bad).status().message()), HasSubstr("no gfx90a device"));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "benchmarks/kernel_cost/cases.h"
 #include "hip/gfx942/moe_down.h"
 #include "hip/gfx942/moe_up_gate.h"
@@ -57,8 +58,7 @@ std::vector<uint8_t> Bytes(int64_t count, std::mt19937* random) {
 // Up/gate, and down too where `down_cost` is given. Token t's pick k is expert (t + k) % experts.
 absl::Status Run(const hip::Device& device, const MoeProblem& p, const LaunchCost& up_cost,
                  const LaunchCost* down_cost) {
-  const absl::StatusOr<MoeUpGate> up_gate = MoeUpGate::Load(device);
-  if (!up_gate.ok()) return up_gate.status();
+  LANEWISE_ASSIGN_OR_RETURN(const MoeUpGate up_gate, MoeUpGate::Load(device));
   std::mt19937 random(7);
   std::vector<uint16_t> x(static_cast<size_t>(p.tokens * p.hidden));
   for (uint16_t& value : x) value = static_cast<uint16_t>(0x3F00 + random() % 256);
@@ -84,11 +84,10 @@ absl::Status Run(const hip::Device& device, const MoeProblem& p, const LaunchCos
   up.workspace = memory.Room(up_cost.workspace_bytes, "workspace");
   if (!memory.status().ok()) return memory.status();
   const hip::Stream stream = hip::Stream::Default();
-  if (absl::Status status = up_gate->Launch(p, up, stream); !status.ok()) return status;
+  LANEWISE_RETURN_IF_ERROR(up_gate.Launch(p, up, stream));
   if (down_cost == nullptr) return stream.Synchronize();
 
-  const absl::StatusOr<MoeDown> down = MoeDown::Load(device);
-  if (!down.ok()) return down.status();
+  LANEWISE_ASSIGN_OR_RETURN(const MoeDown down, MoeDown::Load(device));
   MoeDown::Operands operands = {};
   operands.grouping = up.grouping;
   operands.mid = up.mid;
@@ -100,7 +99,7 @@ absl::Status Run(const hip::Device& device, const MoeProblem& p, const LaunchCos
   operands.out = memory.Room(p.tokens * p.hidden * 2, "out");
   operands.workspace = memory.Room(down_cost->workspace_bytes, "down workspace");
   if (!memory.status().ok()) return memory.status();
-  if (absl::Status status = down->Launch(p, operands, stream); !status.ok()) return status;
+  LANEWISE_RETURN_IF_ERROR(down.Launch(p, operands, stream));
   return stream.Synchronize();
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "benchmarks/kernel_cost/cases.h"
 #include "hip/common/mx_quantize.h"
 #include "hip/runtime/buffer.h"
@@ -17,22 +18,17 @@ using hip::Buffer;
 using hip::MxQuantize;
 
 absl::Status Run(const hip::Device& device, const MxQuantize::Problem& problem) {
-  absl::StatusOr<MxQuantize> quantize = MxQuantize::Load(device);
-  if (!quantize.ok()) return quantize.status();
+  LANEWISE_ASSIGN_OR_RETURN(MxQuantize quantize, MxQuantize::Load(device));
   const int64_t elements = problem.rows * problem.columns;
   std::mt19937 random(7);
   std::vector<uint16_t> bf16(static_cast<size_t>(elements));
   for (uint16_t& value : bf16) value = static_cast<uint16_t>(0x3F00 + random() % 256);
-  const absl::StatusOr<Buffer> x = Buffer::Of(std::span<const uint16_t>(bf16), "x");
-  if (!x.ok()) return x.status();
-  const absl::StatusOr<Buffer> bytes = Buffer::Allocate(elements, "elements");
-  if (!bytes.ok()) return bytes.status();
-  const absl::StatusOr<Buffer> codes = Buffer::Allocate(elements / 32, "codes");
-  if (!codes.ok()) return codes.status();
+  LANEWISE_ASSIGN_OR_RETURN(const Buffer x, Buffer::Of(std::span<const uint16_t>(bf16), "x"));
+  LANEWISE_ASSIGN_OR_RETURN(const Buffer bytes, Buffer::Allocate(elements, "elements"));
+  LANEWISE_ASSIGN_OR_RETURN(const Buffer codes, Buffer::Allocate(elements / 32, "codes"));
   const hip::Stream stream = hip::Stream::Default();
-  absl::Status status =
-      quantize->Launch(problem, {x->data(), bytes->data(), codes->data()}, stream);
-  if (!status.ok()) return status;
+  LANEWISE_RETURN_IF_ERROR(
+      quantize.Launch(problem, {x.data(), bytes.data(), codes.data()}, stream));
   return stream.Synchronize();
 }
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "formats/formats.h"
 #include "layouts/bind.h"
 #include "layouts/catalogue.h"
@@ -38,9 +38,8 @@ Case LayoutCase(const Layout& layout, bool unpack, Rewrite rewrite, std::string 
                                           std::span<std::uint8_t> to) -> absl::StatusOr<Work> {
     const std::int64_t rows = RowsFor(bytes);
     const std::int64_t extents[] = {rows, kRowBytes};
-    const absl::StatusOr<BoundLayout> bound = Bind(layout, extents);
-    if (!bound.ok()) return bound.status();
-    absl::StatusOr<Packer> packer = Packer::Create(*bound);
+    LANEWISE_ASSIGN_OR_RETURN(const BoundLayout bound, Bind(layout, extents));
+    absl::StatusOr<Packer> packer = Packer::Create(bound);
     if (!packer.ok()) return packer.status();
     Work work;
     work.read_bytes = work.written_bytes = rows * kRowBytes;
@@ -75,9 +74,8 @@ Case PlanCase(std::string layout, bool unpack, std::string rewrite, Contents con
     const auto elements =
         static_cast<std::int64_t>(static_cast<double>(bytes) / copy_bytes_an_element);
     const std::int64_t n = std::max<std::int64_t>(1, elements / kRowBytes / 32) * 32;
-    absl::StatusOr<TensorPlan> made = plan(n, kRowBytes);
-    if (!made.ok()) return made.status();
-    const auto shared = std::make_shared<TensorPlan>(*std::move(made));
+    LANEWISE_ASSIGN_OR_RETURN(TensorPlan made, plan(n, kRowBytes));
+    const auto shared = std::make_shared<TensorPlan>(std::move(made));
     const std::int64_t rows_bytes = shared->rows() * shared->source_row_bytes;
     Work work;
     work.read_bytes = unpack ? shared->bytes() : rows_bytes;
@@ -122,14 +120,13 @@ std::vector<Case> PackCases() {
   }
   // One code for 32 x 32 elements: [1024 n, k] has n * k of them, in rows of k / 32.
   const auto codes = [](std::int64_t n, std::int64_t k) -> absl::StatusOr<TensorPlan> {
-    absl::StatusOr<WeightPlans> plans = DensePlans(1024 * n, k, LinearSource::WeightForm::kE4m3);
-    if (!plans.ok()) return plans.status();
-    return plans->codes;
+    LANEWISE_ASSIGN_OR_RETURN(WeightPlans plans,
+                              DensePlans(1024 * n, k, LinearSource::WeightForm::kE4m3));
+    return plans.codes;
   };
   const auto from_bf16 = [](std::int64_t n, std::int64_t k) -> absl::StatusOr<TensorPlan> {
-    absl::StatusOr<WeightPlans> plans = DensePlans(n, k, LinearSource::WeightForm::kBf16);
-    if (!plans.ok()) return plans.status();
-    return plans->weight;
+    LANEWISE_ASSIGN_OR_RETURN(WeightPlans plans, DensePlans(n, k, LinearSource::WeightForm::kBf16));
+    return plans.weight;
   };
   for (const bool unpack : {false, true}) {
     cases.push_back(

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "benchmarks/pack/plot.h"
 #include "benchmarks/pack/report.h"
 
@@ -33,7 +34,7 @@ std::string UserPath(const std::string& path) {
 
 absl::StatusOr<std::string> Read(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) return absl::NotFoundError(absl::StrCat("could not open ", path));
+  if (!in) return NotFound("could not open ", path);
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
@@ -48,27 +49,23 @@ absl::Status Draw(std::span<const std::string> jsons, const std::string& svg,
                   const std::string& document) {
   Report report;
   for (std::size_t i = 0; i < jsons.size(); ++i) {
-    const absl::StatusOr<std::string> text = Read(jsons[i]);
-    if (!text.ok()) return text.status();
-    absl::StatusOr<Report> next = FromJson(*text);
-    if (!next.ok()) return next.status();
+    LANEWISE_ASSIGN_OR_RETURN(const std::string text, Read(jsons[i]));
+    LANEWISE_ASSIGN_OR_RETURN(Report next, FromJson(text));
     if (i == 0) {
-      report = *std::move(next);
+      report = std::move(next);
     } else {
-      report.rows.insert(report.rows.end(), next->rows.begin(), next->rows.end());
+      report.rows.insert(report.rows.end(), next.rows.begin(), next.rows.end());
     }
   }
-  absl::StatusOr<std::string> page = Read(document);
-  if (!page.ok()) return page.status();
-  const std::size_t begin = page->find(kBegin), end = page->find(kEnd);
+  LANEWISE_ASSIGN_OR_RETURN(std::string page, Read(document));
+  const std::size_t begin = page.find(kBegin), end = page.find(kEnd);
   if (begin == std::string::npos || end == std::string::npos || end < begin) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(document, " has no lines ", kBegin, "and ", kEnd));
+    return InvalidArgument(document, " has no lines ", kBegin, "and ", kEnd);
   }
   const std::size_t table = begin + sizeof kBegin - 1;
-  page->replace(table, end - table, Markdown(report));
-  if (absl::Status status = Write(svg, Svg(report)); !status.ok()) return status;
-  return Write(document, *page);
+  page.replace(table, end - table, Markdown(report));
+  LANEWISE_RETURN_IF_ERROR(Write(svg, Svg(report)));
+  return Write(document, page);
 }
 
 }  // namespace

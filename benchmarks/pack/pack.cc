@@ -19,6 +19,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "benchmarks/pack/buffer.h"
 #include "benchmarks/pack/cases.h"
 #include "benchmarks/pack/measure.h"
@@ -94,12 +95,10 @@ class Benchmark {
         if (!filled) Fill(contents, from->span());
         filled = true;
         for (std::int64_t bytes = options_.min_bytes; bytes <= options_.max_bytes; bytes *= 4) {
-          const absl::StatusOr<Work> work =
-              test.bind(bytes, from->span(), codes->span(), to->span());
-          if (!work.ok()) return work.status();
+          LANEWISE_ASSIGN_OR_RETURN(const Work work,
+                                    test.bind(bytes, from->span(), codes->span(), to->span()));
           for (const int threads : options_.threads) {
-            absl::Status status = Measure(test, *work, threads, from->span(), to->span());
-            if (!status.ok()) return status;
+            LANEWISE_RETURN_IF_ERROR(Measure(test, work, threads, from->span(), to->span()));
           }
         }
       }

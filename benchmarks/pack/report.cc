@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/status.h"
 #include "nlohmann/json.hpp"
 
 namespace lanewise::benchmarks {
@@ -56,7 +56,7 @@ std::string ToJson(const Report& report) {
 absl::StatusOr<Report> FromJson(std::string_view text) {
   const nlohmann::json json =
       nlohmann::json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return absl::InvalidArgumentError("this is no JSON");
+  if (json.is_discarded()) return InvalidArgument("this is no JSON");
   // The library reports a missing or wrong value by throwing; it stays in here.
   try {
     Report report;
@@ -81,7 +81,7 @@ absl::StatusOr<Report> FromJson(std::string_view text) {
     }
     return report;
   } catch (const nlohmann::json::exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat("not a packing report: ", error.what()));
+    return InvalidArgument("not a packing report: ", error.what());
   }
 }
 

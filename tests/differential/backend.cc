@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 
 namespace lanewise::differential {
@@ -37,8 +38,8 @@ absl::StatusOr<Backend> OpenBackend(std::string_view name) {
     absl::StatusOr<hip::Device> device = hip::Device::OfArch(name.substr(kEmulator.size()));
     const absl::StatusOr<hip::Device> first = hip::Device::Open(0);
     if (!device.ok() && first.ok() && IsEmulated(*first)) {
-      return absl::InvalidArgumentError(absl::StrCat("there is no backend '", AbslView(name),
-                                                     "'; the emulator has gfx942 and gfx950"));
+      return InvalidArgument("there is no backend '", name,
+                             "'; the emulator has gfx942 and gfx950");
     }
     if (!device.ok() || !IsEmulated(*device)) {
       return absl::UnavailableError(
@@ -46,9 +47,8 @@ absl::StatusOr<Backend> OpenBackend(std::string_view name) {
     }
     return Backend{std::string(name), *std::move(device)};
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("there is no backend '", AbslView(name),
-                   "'; there are host, emulator_gfx942, emulator_gfx950 and gpu"));
+  return InvalidArgument("there is no backend '", name,
+                         "'; there are host, emulator_gfx942, emulator_gfx950 and gpu");
 }
 
 std::optional<Implementation> ImplementationOf(const Operation& operation, const Backend& backend) {

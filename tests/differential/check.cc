@@ -29,6 +29,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/option_values.h"
 #include "base/printable.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "tests/differential/backend.h"
 #include "tests/differential/operation.h"
@@ -58,7 +59,7 @@ std::string Cases(std::int64_t count) {
 // Of a name that there is not: what begins as it does.
 absl::StatusOr<const Operation*> Find(const std::string& name) {
   if (name.empty()) {
-    return absl::InvalidArgumentError(
+    return InvalidArgument(
         "say which operation: --operation, --case, or --kernel with a file that names it; --list "
         "names all of them");
   }
@@ -71,8 +72,7 @@ absl::StatusOr<const Operation*> Find(const std::string& name) {
     }
   }
   if (like.size() > 400) like = "; more than a few begin so";
-  return absl::InvalidArgumentError(
-      absl::StrCat("there is no operation '", name, "'", like, " (--list names all)"));
+  return InvalidArgument("there is no operation '", name, "'", like, " (--list names all)");
 }
 
 std::string Names(std::span<const Data> kinds) {
@@ -99,13 +99,11 @@ absl::Status ReadCase(Options& options) {
   const std::size_t slash = options.one_case.find('/');
   const std::size_t dot = options.one_case.rfind('.');
   if (slash == std::string::npos || dot == std::string::npos || dot < slash) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--case '", options.one_case, "': expected backend/operation.shape"));
+    return InvalidArgument("--case '", options.one_case, "': expected backend/operation.shape");
   }
   const auto take = [&](const char* option, std::string& value, const std::string& of_case) {
     if (!value.empty() && value != of_case) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(option, " '", value, "': --case says '", of_case, "'"));
+      return InvalidArgument(option, " '", value, "': --case says '", of_case, "'");
     }
     value = of_case;
     return absl::OkStatus();
@@ -151,12 +149,11 @@ absl::Status Count(std::uint64_t seed) {
     std::size_t operations = 0, cases = 0, kinds = 0;
     for (const Operation* operation : Operations()) {
       if (!ImplementationOf(*operation, *backend)) continue;
-      const absl::StatusOr<std::vector<Shape>> shapes =
-          ParseShapes(operation->shapes, operation->dimensions, seed);
-      if (!shapes.ok()) return shapes.status();
+      LANEWISE_ASSIGN_OR_RETURN(const std::vector<Shape> shapes,
+                                ParseShapes(operation->shapes, operation->dimensions, seed));
       ++operations;
-      cases += shapes->size();
-      kinds += shapes->size() * operation->data.size();
+      cases += shapes.size();
+      kinds += shapes.size() * operation->data.size();
     }
     std::printf("| %s | %zu | %zu | %zu |\n", text.c_str(), operations, cases, kinds);
   }
@@ -166,53 +163,47 @@ absl::Status Count(std::uint64_t seed) {
 // The number of failures.
 absl::StatusOr<int> Check(Options options) {
   if (!options.one_case.empty()) {
-    if (absl::Status status = ReadCase(options); !status.ok()) return status;
+    LANEWISE_RETURN_IF_ERROR(ReadCase(options));
   }
   std::optional<Data> only;
   if (!options.data.empty()) {
     only = FindData(options.data);
     if (!only) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--data '", options.data, "': expected one of ", Names(kAllData)));
+      return InvalidArgument("--data '", options.data, "': expected one of ", Names(kAllData));
     }
   }
   std::optional<OwnKernel> own;
   if (!options.kernel.empty()) {
-    absl::StatusOr<OwnKernel> read =
-        ReadOwnKernel(options.kernel, options.operation, options.backend == kGpu);
-    if (!read.ok()) return read.status();
-    own.emplace(*std::move(read));
+    LANEWISE_ASSIGN_OR_RETURN(
+        OwnKernel read, ReadOwnKernel(options.kernel, options.operation, options.backend == kGpu));
+    own.emplace(std::move(read));
     if (!options.backend.empty() && options.backend != own->backend) {
-      return absl::InvalidArgumentError(absl::StrCat("backend '", options.backend, "': what ",
-                                                     options.kernel, " describes runs on ",
-                                                     own->backend));
+      return InvalidArgument("backend '", options.backend, "': what ", options.kernel,
+                             " describes runs on ", own->backend);
     }
     options.backend = own->backend;
     options.operation = own->operation->name;
   }
-  const absl::StatusOr<const Operation*> operation = Find(options.operation);
-  if (!operation.ok()) return operation.status();
-  const std::vector<Data>& listed = (*operation)->data;
+  LANEWISE_ASSIGN_OR_RETURN(const Operation* const operation, Find(options.operation));
+  const std::vector<Data>& listed = operation->data;
   if (only && std::find(listed.begin(), listed.end(), *only) == listed.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--data '", options.data, "': ", options.operation, " has ", Names(listed)));
+    return InvalidArgument("--data '", options.data, "': ", options.operation, " has ",
+                           Names(listed));
   }
   // Where nothing is said: the host, if there is an implementation, else the emulator.
   if (options.backend.empty()) {
-    options.backend = (*operation)->host ? std::string(kHost)
-                                         : absl::StrCat("emulator_", (*operation)->chips.front());
+    options.backend =
+        operation->host ? std::string(kHost) : absl::StrCat("emulator_", operation->chips.front());
   }
-  const absl::StatusOr<Backend> backend = OpenBackend(options.backend);
-  if (!backend.ok()) return backend.status();
+  LANEWISE_ASSIGN_OR_RETURN(const Backend backend, OpenBackend(options.backend));
   std::optional<Implementation> implementation =
-      ImplementationOf(own ? *own->operation : **operation, *backend);
+      ImplementationOf(own ? *own->operation : *operation, backend);
   if (!implementation) {
-    return absl::NotFoundError(absl::StrCat(options.operation, " has no implementation for ",
-                                            backend->name, "; it runs on ",
-                                            BackendsOf(**operation)));
+    return NotFound(options.operation, " has no implementation for ", backend.name, "; it runs on ",
+                    BackendsOf(*operation));
   }
   if (own && own->load) {
-    if (absl::Status status = own->load(*backend->device); !status.ok()) return status;
+    LANEWISE_RETURN_IF_ERROR(own->load(*backend.device));
   }
   if (own) WatchCases(options.timeout);
   if (own) implementation->can_refuse = own->backend == kHost;
@@ -227,15 +218,13 @@ absl::StatusOr<int> Check(Options options) {
                                    [&](const Shape& shape) { return !own->Matches(shape); }),
                     shapes->end());
       if (shapes->empty()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(options.kernel, ": field 'where': no shape has these values"));
+        return InvalidArgument(options.kernel, ": field 'where': no shape has these values");
       }
     }
   } else {
-    const absl::StatusOr<Shape> shape =
-        ParseShape(options.shapes, implementation->operation->dimensions);
-    if (!shape.ok()) return shape.status();
-    shapes->push_back(*shape);
+    LANEWISE_ASSIGN_OR_RETURN(const Shape shape,
+                              ParseShape(options.shapes, implementation->operation->dimensions));
+    shapes->push_back(shape);
   }
   if (!shapes.ok()) return shapes.status();
   int failures = 0;

@@ -21,6 +21,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "gtest/gtest.h"
 #include "tests/differential/backend.h"
@@ -138,8 +139,7 @@ bool GoOnDrawing(const Backend& backend, double minutes, std::uint64_t seed) {
 absl::Status ReadSeed(std::uint64_t& seed) {
   const char* const text = std::getenv("LANEWISE_SEED");
   if (text == nullptr || absl::SimpleAtoi(text, &seed)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("LANEWISE_SEED '", text, "': expected a whole number below 2^64"));
+  return InvalidArgument("LANEWISE_SEED '", text, "': expected a whole number below 2^64");
 }
 absl::Status ReadMinutes(double& minutes) {
   const char* const text = std::getenv("LANEWISE_MINUTES");
@@ -147,8 +147,8 @@ absl::Status ReadMinutes(double& minutes) {
   if (absl::SimpleAtod(text, &minutes) && minutes >= 0 && minutes <= kMostMinutes) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("LANEWISE_MINUTES '", text, "': expected a number from 0 to ", kMostMinutes));
+  return InvalidArgument("LANEWISE_MINUTES '", text, "': expected a number from 0 to ",
+                         kMostMinutes);
 }
 
 int Main(int argc, char** argv) {

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 
 namespace lanewise::differential {
@@ -30,8 +31,7 @@ class Parser {
  private:
   void Fail(std::string_view what) {
     if (!error_.ok()) return;
-    error_ = absl::InvalidArgumentError(
-        absl::StrCat("'", AbslView(text_), "', character ", at_ + 1, ": ", AbslView(what)));
+    error_ = InvalidArgument("'", text_, "', character ", at_ + 1, ": ", what);
     at_ = text_.size();
   }
   void Skip() {

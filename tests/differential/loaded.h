@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "base/status.h"
 #include "hip/runtime/device.h"
 
 namespace lanewise::differential {
@@ -18,9 +19,8 @@ absl::StatusOr<const T*> Loaded(const hip::Device& device) {
   static auto* const launchers = new std::map<int, std::unique_ptr<const T>>;
   std::unique_ptr<const T>& launcher = (*launchers)[device.index()];
   if (launcher == nullptr) {
-    absl::StatusOr<T> loaded = T::Load(device);
-    if (!loaded.ok()) return loaded.status();
-    launcher = std::make_unique<const T>(*std::move(loaded));
+    LANEWISE_ASSIGN_OR_RETURN(T loaded, T::Load(device));
+    launcher = std::make_unique<const T>(std::move(loaded));
   }
   return launcher.get();
 }

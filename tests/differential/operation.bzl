@@ -18,6 +18,7 @@ def operation(name, deps):
         deps = deps + [
             "//tests/differential:loaded",
             "//tests/differential:operation",
+            "//base:status",
             "//base:text",
             "@com_google_absl//absl/status",
             "@com_google_absl//absl/status:statusor",

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "formats/registry.h"
 #include "tests/differential/expression.h"
@@ -106,25 +107,23 @@ absl::StatusOr<std::vector<Operand>> OperandsOf(const Operation& operation, cons
       const absl::StatusOr<std::int64_t> extent =
           Evaluate(text, [&](std::string_view name) { return shape.Find(name); });
       if (!extent.ok() || *extent < 0 || *extent > kMostElements) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(operation.name, ", argument ", argument.name, ", ", shape.Text(), ": ",
-                         extent.ok() ? absl::StrCat("an extent of ", *extent)
-                                     : std::string(StdView(extent.status().message()))));
+        return InvalidArgument(operation.name, ", argument ", argument.name, ", ", shape.Text(),
+                               ": ",
+                               extent.ok() ? absl::StrCat("an extent of ", *extent)
+                                           : std::string(StdView(extent.status().message())));
       }
       operand.extents.push_back(*extent);
       // Both factors are at most 2^40, so that their product may pass 2^63.
       if (*extent > 0 && operand.elements > kMostElements / *extent) {
-        return absl::InvalidArgumentError(absl::StrCat(operation.name, ", argument ", argument.name,
-                                                       ", ", shape.Text(),
-                                                       ": more than 2^40 elements"));
+        return InvalidArgument(operation.name, ", argument ", argument.name, ", ", shape.Text(),
+                               ": more than 2^40 elements");
       }
       operand.elements *= *extent;
     }
     const int bits = FormatBits(argument.format);
     if (bits == 0) {
-      return absl::InvalidArgumentError(absl::StrCat(operation.name, ", argument ", argument.name,
-                                                     ": there is no format '", argument.format,
-                                                     "'"));
+      return InvalidArgument(operation.name, ", argument ", argument.name, ": there is no format '",
+                             argument.format, "'");
     }
     operand.bytes = (operand.elements * bits + 7) / 8;
     operands.push_back(std::move(operand));

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "hip/embedded_code_object.h"
 #include "hip/runtime/module.h"
@@ -49,8 +50,7 @@ class Reader {
 
   void Fail(std::string_view field, std::string_view what) {
     if (error_.ok()) {
-      error_ = absl::InvalidArgumentError(
-          absl::StrCat(path_, ": field '", AbslView(field), "': ", AbslView(what)));
+      error_ = InvalidArgument(path_, ": field '", field, "': ", what);
     }
   }
   const absl::Status& error() const { return error_; }
@@ -188,12 +188,12 @@ absl::StatusOr<Function> FromLibrary(const std::string& path, const Description&
   const std::string file = Beside(path, description.library);
   void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": field 'library': ", dlerror()));
+    return InvalidArgument(path, ": field 'library': ", dlerror());
   }
   using CFunction = int (*)(void* const*, const std::int64_t*);
   const auto function = reinterpret_cast<CFunction>(dlsym(library, description.function.c_str()));
   if (function == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": field 'function': ", dlerror()));
+    return InvalidArgument(path, ": field 'function': ", dlerror());
   }
   return Function([function, arguments = description.arguments](const Call& call) -> absl::Status {
     std::vector<void*> buffers;
@@ -203,13 +203,12 @@ absl::StatusOr<Function> FromLibrary(const std::string& path, const Description&
         buffers.push_back(call.Data(passed.buffer));
         continue;
       }
-      const absl::StatusOr<std::int64_t> value = Value(passed.expression, *call.shape);
-      if (!value.ok()) return value.status();
-      numbers.push_back(*value);
+      LANEWISE_ASSIGN_OR_RETURN(const std::int64_t value, Value(passed.expression, *call.shape));
+      numbers.push_back(value);
     }
     const int result = function(buffers.data(), numbers.data());
     if (result == 0) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("the function returns ", result));
+    return InvalidArgument("the function returns ", result);
   });
 }
 
@@ -219,11 +218,10 @@ absl::Status LaunchOwn(const hip::Kernel& kernel, const Description& description
   for (const Passed& passed : description.arguments) {
     std::int64_t value = 0;
     if (passed.buffer.empty()) {
-      const absl::StatusOr<std::int64_t> number = Value(passed.expression, *call.shape);
-      if (!number.ok()) return number.status();
-      value = *number;
+      LANEWISE_ASSIGN_OR_RETURN(const std::int64_t number, Value(passed.expression, *call.shape));
+      value = number;
       if (passed.bytes == 4 && value != static_cast<std::int32_t>(value)) {
-        return absl::InvalidArgumentError(absl::StrCat(value, " does not fit an i32"));
+        return InvalidArgument(value, " does not fit an i32");
       }
     } else {
       value = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(call.Data(passed.buffer)));
@@ -236,14 +234,12 @@ absl::Status LaunchOwn(const hip::Kernel& kernel, const Description& description
   expressions.insert(expressions.end(), description.block.begin(), description.block.end());
   expressions.push_back(description.dynamic_lds);
   for (std::size_t i = 0; i < expressions.size(); ++i) {
-    const absl::StatusOr<std::int64_t> size = Value(expressions[i], *call.shape);
-    if (!size.ok()) return size.status();
-    if (*size == 0 && i < 6) return absl::OkStatus();  // no work
-    if (*size < 0 || *size > INT32_MAX) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("'", expressions[i], "' is ", *size, ", which is no size of a launch"));
+    LANEWISE_ASSIGN_OR_RETURN(const std::int64_t size, Value(expressions[i], *call.shape));
+    if (size == 0 && i < 6) return absl::OkStatus();  // no work
+    if (size < 0 || size > INT32_MAX) {
+      return InvalidArgument("'", expressions[i], "' is ", size, ", which is no size of a launch");
     }
-    sizes[i] = static_cast<std::uint32_t>(*size);
+    sizes[i] = static_cast<std::uint32_t>(size);
   }
   return kernel.LaunchBytes({.grid = {sizes[0], sizes[1], sizes[2]},
                              .block = {sizes[3], sizes[4], sizes[5]},
@@ -270,14 +266,13 @@ class LoadedKernel {
     return absl::OkStatus();
   }
   absl::Status Run(const Call& call) {
-    if (absl::Status status = Load(*call.device); !status.ok()) return status;
+    LANEWISE_RETURN_IF_ERROR(Load(*call.device));
     return LaunchOwn(*kernel_, description_, call);
   }
 
  private:
   absl::Status Error(const char* field, const absl::Status& status) const {
-    return absl::InternalError(
-        absl::StrCat(path_, ": field '", field, "': ", std::string(StdView(status.message()))));
+    return Internal(path_, ": field '", field, "': ", std::string(StdView(status.message())));
   }
 
   std::string path_;
@@ -292,8 +287,7 @@ absl::StatusOr<std::shared_ptr<LoadedKernel>> FromCodeObject(const std::string& 
   const std::string file = Beside(path, description.code_object);
   std::ifstream stream(file, std::ios::binary);
   if (!stream) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": field 'code_object': cannot read ", file));
+    return InvalidArgument(path, ": field 'code_object': cannot read ", file);
   }
   return std::make_shared<LoadedKernel>(
       path, description,
@@ -314,7 +308,7 @@ bool OwnKernel::Matches(const Shape& shape) const {
 absl::StatusOr<OwnKernel> ReadOwnKernel(const std::string& path, const std::string& operation_name,
                                         bool on_gpu) {
   std::ifstream stream(path);
-  if (!stream) return absl::NotFoundError(absl::StrCat("cannot read ", path));
+  if (!stream) return NotFound("cannot read ", path);
   const std::string text((std::istreambuf_iterator<char>(stream)),
                          std::istreambuf_iterator<char>());
   json object;
@@ -333,13 +327,12 @@ absl::StatusOr<OwnKernel> ReadOwnKernel(const std::string& path, const std::stri
   try {
     object = json::parse(text, note_keys);
   } catch (const json::parse_error& error) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": ", error.what()));
+    return InvalidArgument(path, ": ", error.what());
   }
   if (!twice.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": field '", twice, "': is there twice"));
+    return InvalidArgument(path, ": field '", twice, "': is there twice");
   }
-  if (!object.is_object())
-    return absl::InvalidArgumentError(absl::StrCat(path, ": no JSON object"));
+  if (!object.is_object()) return InvalidArgument(path, ": no JSON object");
 
   Reader reader(object, path);
   Description description;
@@ -389,9 +382,8 @@ absl::StatusOr<OwnKernel> ReadOwnKernel(const std::string& path, const std::stri
   own.operation->host = Function();
   own.operation->device = Function();
   if (library) {
-    const absl::StatusOr<Function> function = FromLibrary(path, description);
-    if (!function.ok()) return function.status();
-    own.operation->host = *function;
+    LANEWISE_ASSIGN_OR_RETURN(const Function function, FromLibrary(path, description));
+    own.operation->host = function;
   } else {
     const absl::StatusOr<std::shared_ptr<LoadedKernel>> kernel = FromCodeObject(path, description);
     if (!kernel.ok()) return kernel.status();

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/status.h"
 #include "reference/exact/accumulator.h"
 #include "reference/gemm/accuracy.h"
 #include "reference/gemm/exact_linear.h"
@@ -51,12 +52,9 @@ float AddCdna3(float accumulator, const Mx& x, const Mx& w, bool fp4_as_fnuz, st
 absl::Status Judge(const PlannedGemm& gemm, const Call& call) {
   const Mx x = MxOf(call, "x", "x_codes"), w = MxOf(call, "w", "w_codes");
   for (const auto& [name, matrix] : {std::pair("x", &x), std::pair("w", &w)}) {
-    if (absl::Status status = reference::CheckMxMatrix(name, matrix->view()); !status.ok()) {
-      return status;
-    }
+    LANEWISE_RETURN_IF_ERROR(reference::CheckMxMatrix(name, matrix->view()));
   }
-  const absl::StatusOr<reference::Reduction> reduction = gemm.reduction(call);
-  if (!reduction.ok()) return reduction.status();
+  LANEWISE_ASSIGN_OR_RETURN(const reference::Reduction reduction, gemm.reduction(call));
   const Operand& out = call.At("out");
   if (call["against"] == 0) {
     ExpectBits(out, [&](std::int64_t m, std::int64_t n) {
@@ -73,7 +71,7 @@ absl::Status Judge(const PlannedGemm& gemm, const Call& call) {
   if (!exact.ok()) return exact.status();
   if (!sizes.ok()) return sizes.status();
   ExpectWithin(out, *exact, *sizes,
-               RoundingDepth(*reduction) + (gemm.cdna3 ? reference::kCdna3BlockError : 0));
+               RoundingDepth(reduction) + (gemm.cdna3 ? reference::kCdna3BlockError : 0));
   return absl::OkStatus();
 }
 

@@ -6,8 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "base/text.h"
+#include "base/status.h"
 #include "layouts/bind.h"
 #include "layouts/catalogue.h"
 #include "tests/differential/expression.h"
@@ -37,16 +36,13 @@ absl::Status RunAndRestore(const Call& call, std::initializer_list<std::string_v
     const std::span<std::uint8_t> out = call.Bytes(prepared.out);
     const auto bytes = static_cast<std::size_t>(prepared.plan->bytes());
     if (bytes > out.size()) {
-      return absl::InternalError(absl::StrCat(AbslView(prepared.out), " is ", out.size(),
-                                              " bytes, the plan fills ", bytes));
+      return Internal(prepared.out, " is ", out.size(), " bytes, the plan fills ", bytes);
     }
     return out.first(bytes);
   };
   for (const Prepared& prepared : plans) {
-    const auto to = memory(prepared);
-    if (!to.ok()) return to.status();
-    const auto run = RunPlan(*prepared.plan, from, options, *to);
-    if (!run.ok()) return run.status();
+    LANEWISE_ASSIGN_OR_RETURN(const auto to, memory(prepared));
+    LANEWISE_RETURN_IF_ERROR(RunPlan(*prepared.plan, from, options, to).status());
   }
   for (const Prepared& prepared : plans) {
     const auto to = memory(prepared);
@@ -55,8 +51,7 @@ absl::Status RunAndRestore(const Call& call, std::initializer_list<std::string_v
       status = ApplyZeroSigns(*prepared.plan, ZeroSigns(*prepared.plan, from), back);
     }
     if (!status.ok()) {
-      return absl::InternalError(
-          absl::StrCat("restoring ", AbslView(prepared.out), ": ", std::string(status.message())));
+      return Internal("restoring ", prepared.out, ": ", std::string(status.message()));
     }
   }
   return absl::OkStatus();
@@ -76,24 +71,23 @@ std::function<absl::StatusOr<LayoutView>(const Shape&)> InLayout(std::string tag
                                                                  std::string parameter) {
   return [=](const Shape& shape) -> absl::StatusOr<LayoutView> {
     const Layout* const layout = FindLayout(tag);
-    if (layout == nullptr) return absl::NotFoundError(absl::StrCat("no layout ", tag));
+    if (layout == nullptr) return NotFound("no layout ", tag);
     std::array<std::int64_t, 3> sizes;
     const std::array<const std::string*, 3> texts = {&rows, &columns, &parameter};
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      const auto size =
-          Evaluate(*texts[i], [&](std::string_view name) { return shape.Find(name); });
-      if (!size.ok()) return size.status();
-      sizes[i] = *size;
+      LANEWISE_ASSIGN_OR_RETURN(const auto size, Evaluate(*texts[i], [&](std::string_view name) {
+                                  return shape.Find(name);
+                                }));
+      sizes[i] = size;
     }
     Layout sized = *layout;
     for (int i = 0; i < layout->main.factors; ++i) {
       const auto& name = layout->main.factor[i].parameter;
       if (!name.empty()) sized = layout->WithParameter(name.view(), sizes[2]);
     }
-    absl::StatusOr<BoundLayout> bound = Bind(sized, std::span(sizes).first(2));
-    if (!bound.ok()) return bound.status();
+    LANEWISE_ASSIGN_OR_RETURN(BoundLayout bound, Bind(sized, std::span(sizes).first(2)));
     LayoutView view;
-    view.bound = *bound;
+    view.bound = bound;
     for (int axis = 0; axis < layout->main.axes; ++axis) {
       view.axes.emplace_back(layout->main.axis_name[axis].view());
     }

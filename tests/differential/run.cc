@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "hip/runtime/buffer.h"
 #include "hip/runtime/device.h"
@@ -64,12 +65,11 @@ class CaseRun {
     for (const Data data : operation_.data) {
       if (only && data != *only) continue;
       listed = true;
-      if (absl::Status status = RunData(data); !status.ok()) return status;
+      LANEWISE_RETURN_IF_ERROR(RunData(data));
       if (kinds != nullptr) ++*kinds;
     }
     if (only && !listed) {
-      return absl::InvalidArgumentError(absl::StrCat(operation_.name, " does not list the data '",
-                                                     AbslView(DataName(*only)), "'"));
+      return InvalidArgument(operation_.name, " does not list the data '", DataName(*only), "'");
     }
     return absl::OkStatus();
   }
@@ -78,20 +78,18 @@ class CaseRun {
   // A report: the case's line, what went wrong, and how to see it again.
   absl::Status Failure(std::string_view what) const {
     const std::string name = absl::StrCat(SuiteName(implementation_), ".", shape_.Text());
-    return absl::InternalError(absl::StrCat(
-        operation_.name, " on ", implementation_.backend, ", ", shape_.Text(), ", data ",
-        AbslView(DataName(data_)), ", seed ", seed_, "\n", AbslView(what),
-        "\n  again: ./bazelw run //tests/differential:check -- --case '", name, "' --data '",
-        AbslView(DataName(data_)), "' --seed ", seed_, implementation_.repeat));
+    return Internal(operation_.name, " on ", implementation_.backend, ", ", shape_.Text(),
+                    ", data ", DataName(data_), ", seed ", seed_, "\n", what,
+                    "\n  again: ./bazelw run //tests/differential:check -- --case '", name,
+                    "' --data '", DataName(data_), "' --seed ", seed_, implementation_.repeat);
   }
 
   // Memory of the call's operands, as the reference sees it.
   absl::StatusOr<Call> Prepare(std::vector<HostMemory>& memory) const {
-    absl::StatusOr<std::vector<Operand>> operands = OperandsOf(operation_, shape_);
-    if (!operands.ok()) return operands.status();
+    LANEWISE_ASSIGN_OR_RETURN(std::vector<Operand> operands, OperandsOf(operation_, shape_));
     Call call;
     call.shape = &shape_;
-    call.operands = *std::move(operands);
+    call.operands = std::move(operands);
     for (Operand& operand : call.operands) {
       memory.emplace_back(operand.bytes);
       operand.data = memory.back().get();
@@ -103,9 +101,8 @@ class CaseRun {
   absl::Status RunData(Data data) {
     data_ = data;
     std::vector<HostMemory> memory;
-    absl::StatusOr<Call> prepared = Prepare(memory);
-    if (!prepared.ok()) return prepared.status();
-    Call& call = *prepared;
+    LANEWISE_ASSIGN_OR_RETURN(Call prepared, Prepare(memory));
+    Call& call = prepared;
     // The kind's own seed does not depend on which kinds ran before.
     std::mt19937_64 random(Hash(
         absl::StrCat(operation_.name, "/", shape_.Text(), "/", AbslView(DataName(data))), seed_));
@@ -121,7 +118,7 @@ class CaseRun {
     // Taken before the reference runs, which must leave its inputs alone as well.
     std::vector<Image> before = MakeImages(call, 0);
     const absl::Status expected = operation_.reference(call);
-    if (absl::Status intact = CheckReference(call, before); !intact.ok()) return intact;
+    LANEWISE_RETURN_IF_ERROR(CheckReference(call, before));
 
     if (!expected.ok() && !implementation_.can_refuse) return absl::OkStatus();
 
@@ -145,17 +142,16 @@ class CaseRun {
         if (!Refuses(status))
           return Failure(absl::StrCat("  ", std::string(StdView(status.message()))));
         // A refusal, too, leaves inputs and guards as they were, both times.
-        if (absl::Status intact = CheckIntact(sent, left); !intact.ok()) return intact;
+        LANEWISE_RETURN_IF_ERROR(CheckIntact(sent, left));
         continue;
       }
       if (tampering_.after) tampering_.after(run, left);
-      if (absl::Status intact = CheckIntact(sent, left); !intact.ok()) return intact;
+      LANEWISE_RETURN_IF_ERROR(CheckIntact(sent, left));
       if (run == 0) {
-        if (absl::Status same = CheckOutputs(call, left); !same.ok()) return same;
+        LANEWISE_RETURN_IF_ERROR(CheckOutputs(call, left));
         first = std::move(left);
-      } else if (absl::Status same = CheckSame(call, first, left); !same.ok()) {
-        return same;
-      }
+      } else
+        LANEWISE_RETURN_IF_ERROR(CheckSame(call, first, left));
     }
     return absl::OkStatus();
   }
@@ -190,11 +186,10 @@ class CaseRun {
 
   // Runs on what the images hold and leaves there what it left.
   absl::Status RunImplementation(std::vector<Image>& images) const {
-    absl::StatusOr<std::vector<Operand>> operands = OperandsOf(operation_, shape_);
-    if (!operands.ok()) return operands.status();
+    LANEWISE_ASSIGN_OR_RETURN(std::vector<Operand> operands, OperandsOf(operation_, shape_));
     Call call;
     call.shape = &shape_;
-    call.operands = *std::move(operands);
+    call.operands = std::move(operands);
     return implementation_.device == nullptr ? RunOnHost(call, images) : RunOnDevice(call, images);
   }
 
@@ -213,25 +208,25 @@ class CaseRun {
   }
 
   absl::Status RunOnDevice(Call& call, std::vector<Image>& images) const {
-    if (absl::Status status = implementation_.device->MakeCurrent(); !status.ok()) return status;
+    LANEWISE_RETURN_IF_ERROR(implementation_.device->MakeCurrent());
     const hip::Stream stream = hip::Stream::Default();
     call.device = implementation_.device;
     call.stream = &stream;
     std::vector<hip::Buffer> buffers;
     for (std::size_t i = 0; i < images.size(); ++i) {
-      absl::StatusOr<hip::Buffer> buffer =
-          hip::Buffer::Of(std::span<const std::uint8_t>(images[i].all), images[i].argument->name);
-      if (!buffer.ok()) return buffer.status();
-      call.operands[i].data = static_cast<std::uint8_t*>(buffer->data()) + images[i].guard;
-      buffers.push_back(*std::move(buffer));
+      LANEWISE_ASSIGN_OR_RETURN(
+          hip::Buffer buffer,
+          hip::Buffer::Of(std::span<const std::uint8_t>(images[i].all), images[i].argument->name));
+      call.operands[i].data = static_cast<std::uint8_t*>(buffer.data()) + images[i].guard;
+      buffers.push_back(std::move(buffer));
     }
-    if (absl::Status status = implementation_.run(call); !status.ok()) return status;
+    LANEWISE_RETURN_IF_ERROR(implementation_.run(call));
     if (absl::Status status = stream.Synchronize(); !status.ok()) {
-      return absl::InternalError(status.message());
+      return Internal(status.message());
     }
     for (std::size_t i = 0; i < images.size(); ++i) {
       absl::Status status = buffers[i].CopyTo(std::span<std::uint8_t>(images[i].all));
-      if (!status.ok()) return absl::InternalError(status.message());
+      if (!status.ok()) return Internal(status.message());
     }
     return absl::OkStatus();
   }

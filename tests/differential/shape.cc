@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 
 namespace lanewise::differential {
@@ -47,9 +48,8 @@ class Parser {
     if (!error_.ok()) return;
     const std::size_t begin = text_.rfind('\n', at == 0 ? 0 : at - 1);
     const std::size_t line = begin == text_.npos || begin >= at ? 0 : begin + 1;
-    error_ = absl::InvalidArgumentError(
-        absl::StrCat("shapes '", AbslView(text_.substr(line, text_.find('\n', at) - line)),
-                     "', character ", at - line + 1, ": ", AbslView(what)));
+    error_ = InvalidArgument("shapes '", text_.substr(line, text_.find('\n', at) - line),
+                             "', character ", at - line + 1, ": ", what);
     at_ = text_.size();
   }
   void SkipSpace() {
@@ -221,15 +221,14 @@ std::string Shape::Text() const {
 absl::StatusOr<std::vector<Shape>> ParseShapes(std::string_view text,
                                                const std::vector<Dimension>& dimensions,
                                                std::uint64_t seed) {
-  const absl::StatusOr<std::vector<Entry>> entries = Parser(text, dimensions).Run();
-  if (!entries.ok()) return entries.status();
+  LANEWISE_ASSIGN_OR_RETURN(const std::vector<Entry> entries, Parser(text, dimensions).Run());
   std::vector<Shape> shapes;
   std::set<std::string> seen;
   const auto add = [&](Shape shape) {
     if (seen.insert(shape.Text()).second) shapes.push_back(std::move(shape));
   };
   std::mt19937_64 random(seed);
-  for (const Entry& entry : *entries) {
+  for (const Entry& entry : entries) {
     std::vector<std::size_t> index(dimensions.size(), 0);
     for (std::int64_t i = 0; i < entry.random; ++i) {
       for (std::size_t d = 0; d < index.size(); ++d) index[d] = random() % entry.choices[d].size();
@@ -239,7 +238,7 @@ absl::StatusOr<std::vector<Shape>> ParseShapes(std::string_view text,
     while (true) {
       add(Choose(entry, dimensions, index));
       if (shapes.size() > kMostShapes) {
-        return absl::InvalidArgumentError(absl::StrCat("more than ", kMostShapes, " shapes"));
+        return InvalidArgument("more than ", kMostShapes, " shapes");
       }
       std::size_t d = index.size();
       while (d > 0 && ++index[d - 1] == entry.choices[d - 1].size()) index[--d] = 0;
@@ -252,11 +251,10 @@ absl::StatusOr<std::vector<Shape>> ParseShapes(std::string_view text,
 absl::StatusOr<std::vector<Shape>> DrawShapes(std::string_view text,
                                               const std::vector<Dimension>& dimensions,
                                               std::uint64_t seed, int count) {
-  const absl::StatusOr<std::vector<Entry>> entries = Parser(text, dimensions).Run();
-  if (!entries.ok()) return entries.status();
+  LANEWISE_ASSIGN_OR_RETURN(const std::vector<Entry> entries, Parser(text, dimensions).Run());
   std::mt19937_64 random(seed);
   std::vector<Shape> shapes;
-  for (const Entry& entry : *entries) {
+  for (const Entry& entry : entries) {
     std::vector<std::size_t> index(dimensions.size(), 0);
     for (int i = 0; entry.random > 0 && i < count; ++i) {
       for (std::size_t d = 0; d < index.size(); ++d) index[d] = random() % entry.choices[d].size();
@@ -270,13 +268,11 @@ absl::StatusOr<Shape> ParseShape(std::string_view text, const std::vector<Dimens
   std::string spaced(text == "one" ? "" : text);
   std::replace(spaced.begin(), spaced.end(), ',', ' ');
   if (dimensions.empty()) return Shape();
-  absl::StatusOr<std::vector<Shape>> shapes = ParseShapes(spaced, dimensions, 0);
-  if (!shapes.ok()) return shapes.status();
-  if (shapes->size() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", AbslView(text), "' is ", shapes->size(), " shapes, expected one"));
+  LANEWISE_ASSIGN_OR_RETURN(std::vector<Shape> shapes, ParseShapes(spaced, dimensions, 0));
+  if (shapes.size() != 1) {
+    return InvalidArgument("'", text, "' is ", shapes.size(), " shapes, expected one");
   }
-  return shapes->front();
+  return shapes.front();
 }
 
 }  // namespace lanewise::differential

@@ -1,16 +1,14 @@
 #include "tests/golden/case.h"
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "base/text.h"
+#include "base/status.h"
 #include "nlohmann/json.hpp"
 
 namespace lanewise::golden {
 namespace {
 
 absl::Status BadArg(const nlohmann::json& args, std::string_view name, const char* type) {
-  return absl::InvalidArgumentError(absl::StrCat("the argument '", AbslView(name), "' of ",
-                                                 args.dump(), " is missing or not ", type));
+  return InvalidArgument("the argument '", name, "' of ", args.dump(), " is missing or not ", type);
 }
 
 }  // namespace
@@ -28,7 +26,7 @@ bool Case::HasInput(std::string_view role) const { return inputs_.count(std::str
 absl::StatusOr<TensorView> Case::Input(std::string_view role) const {
   const auto found = inputs_.find(std::string(role));
   if (found != inputs_.end()) return found->second;
-  return absl::NotFoundError(absl::StrCat("the case has no input '", AbslView(role), "'"));
+  return NotFound("the case has no input '", role, "'");
 }
 
 absl::StatusOr<std::int64_t> Case::IntArg(std::string_view name) const {

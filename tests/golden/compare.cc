@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/text.h"
+#include "base/status.h"
 #include "formats/formats.h"
 
 namespace lanewise::golden {
@@ -102,17 +102,15 @@ std::string ElementText(DType dtype, std::uint64_t bits, std::int64_t width) {
 absl::Status CompareTensor(const std::string& role, const TensorView& expected,
                            const OutputTensor& actual) {
   if (expected.shape != actual.shape) {
-    return absl::FailedPreconditionError(absl::StrCat("'", role, "' has shape ",
-                                                      ShapeText(actual.shape), ", expected ",
-                                                      ShapeText(expected.shape)));
+    return FailedPrecondition("'", role, "' has shape ", ShapeText(actual.shape), ", expected ",
+                              ShapeText(expected.shape));
   }
   const std::int64_t bits = BitsPerElement(expected.dtype);
   if (bits % 8 != 0 || bits != BitsPerElement(actual.dtype) ||
       expected.bytes.size() != actual.bytes.size()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("'", role, "' is ", AbslView(DTypeName(actual.dtype)), " of ",
-                     actual.bytes.size(), " bytes, expected ", AbslView(DTypeName(expected.dtype)),
-                     " of ", expected.bytes.size(), " bytes"));
+    return FailedPrecondition("'", role, "' is ", DTypeName(actual.dtype), " of ",
+                              actual.bytes.size(), " bytes, expected ", DTypeName(expected.dtype),
+                              " of ", expected.bytes.size(), " bytes");
   }
   const std::int64_t width = bits / 8;
   const std::int64_t count = static_cast<std::int64_t>(expected.bytes.size()) / width;
@@ -129,9 +127,8 @@ absl::Status CompareTensor(const std::string& role, const TensorView& expected,
     }
   }
   if (wrong == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("'", role, "'", first, "; ", wrong, " of ",
-                                                    count, " elements of ",
-                                                    ShapeText(expected.shape), " differ"));
+  return FailedPrecondition("'", role, "'", first, "; ", wrong, " of ", count, " elements of ",
+                            ShapeText(expected.shape), " differ");
 }
 
 }  // namespace
@@ -140,25 +137,19 @@ absl::Status CompareResults(const Case& golden_case, const Results& results) {
   for (const auto& [role, expected] : golden_case.outputs()) {
     const auto found = results.tensors.find(role);
     if (found == results.tensors.end()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("gives no '", role, "', expected ", ShapeText(expected.shape)));
+      return FailedPrecondition("gives no '", role, "', expected ", ShapeText(expected.shape));
     }
-    if (absl::Status status = CompareTensor(role, expected, found->second); !status.ok()) {
-      return status;
-    }
+    LANEWISE_RETURN_IF_ERROR(CompareTensor(role, expected, found->second));
   }
   for (const auto& [role, tensor] : results.tensors) {
     if (golden_case.outputs().count(role) == 0) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("gives '", role, "' ", ShapeText(tensor.shape), ", expected none"));
+      return FailedPrecondition("gives '", role, "' ", ShapeText(tensor.shape), ", expected none");
     }
   }
   for (const auto& [name, count] : results.counts) {
-    absl::StatusOr<std::int64_t> expected = golden_case.IntArg(name, count);
-    if (!expected.ok()) return expected.status();
-    if (*expected != count) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("'", name, "' is ", count, ", expected ", *expected));
+    LANEWISE_ASSIGN_OR_RETURN(std::int64_t expected, golden_case.IntArg(name, count));
+    if (expected != count) {
+      return FailedPrecondition("'", name, "' is ", count, ", expected ", expected);
     }
   }
   return absl::OkStatus();

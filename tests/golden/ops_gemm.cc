@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/status.h"
 #include "formats/formats.h"
 #include "reference/gemm/exact_linear.h"
 #include "reference/gemm/operand.h"
@@ -79,26 +80,24 @@ absl::StatusOr<Results> Gfx942DenseGemv(const Case& golden_case) {
   if (!step.ok()) return step.status();
   if (!maximum.ok()) return maximum.status();
   if (*step != gfx942::kBlocksPerStep * reference::kBlockSize) {
-    return absl::InvalidArgumentError("the kernel has steps of 128");
+    return InvalidArgument("the kernel has steps of 128");
   }
   reference::QuantizeOptions options = gfx942::DenseActivationOptions();
   options.maximum = static_cast<float>(*maximum);
-  absl::StatusOr<reference::Quantized> q = reference::Quantize(*x, options);
-  if (!q.ok()) return q.status();
-  absl::StatusOr<reference::Quantized> w =
-      gfx942::FnuzWeight({ElementFormat::kE4m3Fn, ocp->elements, ocp->codes});
-  if (!w.ok()) return w.status();
+  LANEWISE_ASSIGN_OR_RETURN(reference::Quantized q, reference::Quantize(*x, options));
+  LANEWISE_ASSIGN_OR_RETURN(
+      reference::Quantized w,
+      gfx942::FnuzWeight({ElementFormat::kE4m3Fn, ocp->elements, ocp->codes}));
   gfx942::DenseGemvPlan plan;
   plan.waves = static_cast<int>(*waves);
-  absl::StatusOr<Tensor<float, 2>> sums =
-      gfx942::DenseGemv(MxMatrix{ElementFormat::kE4m3Fnuz, q->elements, q->codes},
-                        MxMatrix{ElementFormat::kE4m3Fnuz, w->elements, w->codes}, plan);
-  if (!sums.ok()) return sums.status();
+  LANEWISE_ASSIGN_OR_RETURN(
+      auto sums, gfx942::DenseGemv(MxMatrix{ElementFormat::kE4m3Fnuz, q.elements, q.codes},
+                                   MxMatrix{ElementFormat::kE4m3Fnuz, w.elements, w.codes}, plan));
   Results results;
-  results.tensors["x_bytes"] = ToOutput(q->elements);
-  results.tensors["x_codes"] = ToOutput(q->codes);
-  results.tensors["f32"] = ToOutput(*sums);
-  results.tensors["bf16"] = ToOutput(reference::RoundToBf16(*sums));
+  results.tensors["x_bytes"] = ToOutput(q.elements);
+  results.tensors["x_codes"] = ToOutput(q.codes);
+  results.tensors["f32"] = ToOutput(sums);
+  results.tensors["bf16"] = ToOutput(reference::RoundToBf16(sums));
   return results;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/status.h"
 #include "formats/formats.h"
 #include "reference/aiter/shuffle.h"
 #include "reference/flashmla/fused_layout.h"
@@ -29,26 +30,21 @@ using Permutation = Tensor<std::int64_t, 1>;
 template <class Function>
 Operation MoveBytes(const char* role, Function function) {
   return [role, function](const Case& golden_case) -> absl::StatusOr<Results> {
-    absl::StatusOr<TensorView> view = golden_case.Input(role);
-    if (!view.ok()) return view.status();
-    absl::StatusOr<Bytes3> in = ToTensor<std::uint8_t, 3>(*view, role, Leading::kFlatten);
-    if (!in.ok()) return in.status();
-    absl::StatusOr<Bytes3> out = function(golden_case, *in);
-    if (!out.ok()) return out.status();
+    LANEWISE_ASSIGN_OR_RETURN(TensorView view, golden_case.Input(role));
+    LANEWISE_ASSIGN_OR_RETURN(Bytes3 in, ToTensor<std::uint8_t, 3>(view, role, Leading::kFlatten));
+    LANEWISE_ASSIGN_OR_RETURN(Bytes3 out, function(golden_case, in));
     Results results;
-    results.tensors[role] = ToOutput(*out, view->shape);
+    results.tensors[role] = ToOutput(out, view.shape);
     return results;
   };
 }
 
 absl::StatusOr<Results> Fp4DropNegativeZero(const Case& golden_case) {
-  absl::StatusOr<TensorView> view = golden_case.Input("w");
-  if (!view.ok()) return view.status();
-  absl::StatusOr<Bytes2> w = ToTensor<std::uint8_t, 2>(*view, "w", Leading::kFlatten);
-  if (!w.ok()) return w.status();
+  LANEWISE_ASSIGN_OR_RETURN(TensorView view, golden_case.Input("w"));
+  LANEWISE_ASSIGN_OR_RETURN(Bytes2 w, ToTensor<std::uint8_t, 2>(view, "w", Leading::kFlatten));
   Results results;
-  results.counts["changed"] = reference::gfx942::Fp4DropNegativeZero(&*w);
-  results.tensors["w"] = ToOutput(*w, view->shape);
+  results.counts["changed"] = reference::gfx942::Fp4DropNegativeZero(&w);
+  results.tensors["w"] = ToOutput(w, view.shape);
   return results;
 }
 
@@ -66,11 +62,12 @@ absl::StatusOr<Results> DenseCopy(const Case& golden_case) {
   if (!w8.ok()) return w8.status();
   if (!scale.ok()) return scale.status();
   if (!chunk_q.ok()) return chunk_q.status();
-  absl::StatusOr<reference::gfx942::DenseCopied> copy = reference::gfx942::DenseCopy(
-      *w8, *scale,
-      *chunk_q ? reference::gfx942::ChunkOrder::kChunkQ : reference::gfx942::ChunkOrder::kNatural);
-  if (!copy.ok()) return copy.status();
-  return DenseResults(*copy);
+  LANEWISE_ASSIGN_OR_RETURN(
+      reference::gfx942::DenseCopied copy,
+      reference::gfx942::DenseCopy(*w8, *scale,
+                                   *chunk_q ? reference::gfx942::ChunkOrder::kChunkQ
+                                            : reference::gfx942::ChunkOrder::kNatural));
+  return DenseResults(copy);
 }
 
 absl::StatusOr<Results> OcpFromDequant(const Case& golden_case) {
@@ -78,30 +75,25 @@ absl::StatusOr<Results> OcpFromDequant(const Case& golden_case) {
   absl::StatusOr<Bytes2> scale = InputTensor<std::uint8_t, 2>(golden_case, "scale");
   if (!w.ok()) return w.status();
   if (!scale.ok()) return scale.status();
-  absl::StatusOr<Bytes2> bytes = reference::gfx942::OcpFromDequant(*w, *scale);
-  if (!bytes.ok()) return bytes.status();
+  LANEWISE_ASSIGN_OR_RETURN(Bytes2 bytes, reference::gfx942::OcpFromDequant(*w, *scale));
   Results results;
-  results.tensors["bytes"] = ToOutput(*bytes);
+  results.tensors["bytes"] = ToOutput(bytes);
   return results;
 }
 
 absl::StatusOr<reference::gfx942::DenseCopied> LinearCopied(const Case& golden_case) {
-  absl::StatusOr<Bytes2> scale = InputTensor<std::uint8_t, 2>(golden_case, "scale");
-  if (!scale.ok()) return scale.status();
+  LANEWISE_ASSIGN_OR_RETURN(Bytes2 scale, InputTensor<std::uint8_t, 2>(golden_case, "scale"));
   if (golden_case.HasInput("w_e4m3")) {
-    absl::StatusOr<Bytes2> w8 = InputTensor<std::uint8_t, 2>(golden_case, "w_e4m3");
-    if (!w8.ok()) return w8.status();
-    return reference::gfx942::LinearCopy(*w8, *scale);
+    LANEWISE_ASSIGN_OR_RETURN(Bytes2 w8, InputTensor<std::uint8_t, 2>(golden_case, "w_e4m3"));
+    return reference::gfx942::LinearCopy(w8, scale);
   }
-  absl::StatusOr<Tensor<Bf16, 2>> w = InputTensor<Bf16, 2>(golden_case, "w");
-  if (!w.ok()) return w.status();
-  return reference::gfx942::LinearCopy(*w, *scale);
+  LANEWISE_ASSIGN_OR_RETURN(auto w, InputTensor<Bf16, 2>(golden_case, "w"));
+  return reference::gfx942::LinearCopy(w, scale);
 }
 
 absl::StatusOr<Results> LinearCopy(const Case& golden_case) {
-  absl::StatusOr<reference::gfx942::DenseCopied> copy = LinearCopied(golden_case);
-  if (!copy.ok()) return copy.status();
-  return DenseResults(*copy);
+  LANEWISE_ASSIGN_OR_RETURN(reference::gfx942::DenseCopied copy, LinearCopied(golden_case));
+  return DenseResults(copy);
 }
 
 absl::StatusOr<Results> MoeCopies(const Case& golden_case) {
@@ -115,23 +107,21 @@ absl::StatusOr<Results> MoeCopies(const Case& golden_case) {
   if (!w2.ok()) return w2.status();
   if (!w2_s.ok()) return w2_s.status();
   if (!inter.ok()) return inter.status();
-  absl::StatusOr<reference::gfx942::ExpertsCopied> copied =
-      reference::gfx942::MoeCopies({*w13, *w13_s, *w2, *w2_s}, *inter);
-  if (!copied.ok()) return copied.status();
+  LANEWISE_ASSIGN_OR_RETURN(reference::gfx942::ExpertsCopied copied,
+                            reference::gfx942::MoeCopies({*w13, *w13_s, *w2, *w2_s}, *inter));
   Results results;
-  results.tensors["w13"] = ToOutput(copied->experts.w13);
-  results.tensors["w13_s"] = ToOutput(copied->experts.w13_codes);
-  results.tensors["w2"] = ToOutput(copied->experts.w2);
-  results.tensors["w2_s"] = ToOutput(copied->experts.w2_codes);
+  results.tensors["w13"] = ToOutput(copied.experts.w13);
+  results.tensors["w13_s"] = ToOutput(copied.experts.w13_codes);
+  results.tensors["w2"] = ToOutput(copied.experts.w2);
+  results.tensors["w2_s"] = ToOutput(copied.experts.w2_codes);
   return results;
 }
 
 // No output stands for codes that are not blocks.
 absl::StatusOr<Results> AsBlock32Scale(const Case& golden_case) {
-  absl::StatusOr<Bytes2> scale = InputTensor<std::uint8_t, 2>(golden_case, "scale");
-  if (!scale.ok()) return scale.status();
+  LANEWISE_ASSIGN_OR_RETURN(Bytes2 scale, InputTensor<std::uint8_t, 2>(golden_case, "scale"));
   Results results;
-  const std::optional<Bytes2> blocks = reference::gfx950::AsBlock32Scale(*scale);
+  const std::optional<Bytes2> blocks = reference::gfx950::AsBlock32Scale(scale);
   if (blocks) results.tensors["scale"] = ToOutput(*blocks);
   return results;
 }
@@ -145,29 +135,25 @@ Operation HeadPermutation(const char* heads_arg,
     absl::StatusOr<std::int64_t> head_dim = golden_case.IntArg("head_dim", 512);
     if (!heads.ok()) return heads.status();
     if (!head_dim.ok()) return head_dim.status();
-    absl::StatusOr<Permutation> perm = permutation(*heads, *head_dim);
-    if (!perm.ok()) return perm.status();
+    LANEWISE_ASSIGN_OR_RETURN(Permutation perm, permutation(*heads, *head_dim));
     Results results;
-    results.tensors["perm"] = ToOutput(*perm);
+    results.tensors["perm"] = ToOutput(perm);
     return results;
   };
 }
 
 template <class T>
 absl::StatusOr<Results> PermuteQOf(const Case& golden_case) {
-  absl::StatusOr<Tensor<T, 3>> q = InputTensor<T, 3>(golden_case, "q");
-  if (!q.ok()) return q.status();
-  absl::StatusOr<Tensor<T, 3>> fused = reference::flashmla::PermuteQToFused(*q);
-  if (!fused.ok()) return fused.status();
+  LANEWISE_ASSIGN_OR_RETURN(auto q, InputTensor<T, 3>(golden_case, "q"));
+  LANEWISE_ASSIGN_OR_RETURN(auto fused, reference::flashmla::PermuteQToFused(q));
   Results results;
-  results.tensors["q"] = ToOutput(*fused);
+  results.tensors["q"] = ToOutput(fused);
   return results;
 }
 
 absl::StatusOr<Results> PermuteQToFused(const Case& golden_case) {
-  absl::StatusOr<TensorView> q = golden_case.Input("q");
-  if (!q.ok()) return q.status();
-  switch (BitsPerElement(q->dtype)) {
+  LANEWISE_ASSIGN_OR_RETURN(TensorView q, golden_case.Input("q"));
+  switch (BitsPerElement(q.dtype)) {
     case 8:
       return PermuteQOf<std::uint8_t>(golden_case);
     case 16:
@@ -177,7 +163,7 @@ absl::StatusOr<Results> PermuteQToFused(const Case& golden_case) {
     case 64:
       return PermuteQOf<std::uint64_t>(golden_case);
     default:
-      return absl::InvalidArgumentError("'q' has elements of less than a byte");
+      return InvalidArgument("'q' has elements of less than a byte");
   }
 }
 
@@ -192,11 +178,11 @@ Operation PermuteWeight(const char* heads_arg,
     if (!weight.ok()) return weight.status();
     if (!codes.ok()) return codes.status();
     if (!heads.ok()) return heads.status();
-    absl::StatusOr<reference::flashmla::ScaledWeight> moved = permute(*weight, *codes, *heads);
-    if (!moved.ok()) return moved.status();
+    LANEWISE_ASSIGN_OR_RETURN(reference::flashmla::ScaledWeight moved,
+                              permute(*weight, *codes, *heads));
     Results results;
-    results.tensors["weight"] = ToOutput(moved->weight);
-    results.tensors["weight_scale"] = ToOutput(moved->codes);
+    results.tensors["weight"] = ToOutput(moved.weight);
+    results.tensors["weight_scale"] = ToOutput(moved.codes);
     return results;
   };
 }
@@ -220,9 +206,8 @@ void AddLayoutsReference(OperationTable& table) {
   add("codes_tile_rounds",
       MoveBytes("codes",
                 [](const Case& golden_case, const Bytes3& codes) -> absl::StatusOr<Bytes3> {
-                  absl::StatusOr<std::int64_t> blocks = golden_case.IntArg("blocks", 8);
-                  if (!blocks.ok()) return blocks.status();
-                  return reference::gfx942::CodesTileRounds(codes, *blocks);
+                  LANEWISE_ASSIGN_OR_RETURN(std::int64_t blocks, golden_case.IntArg("blocks", 8));
+                  return reference::gfx942::CodesTileRounds(codes, blocks);
                 }));
   add("moe_copies", MoeCopies);
   add("as_block32_scale", AsBlock32Scale);

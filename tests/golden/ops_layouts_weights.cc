@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "base/text.h"
+#include "base/status.h"
 #include "layouts/catalogue.h"
 #include "tests/golden/ops.h"
 #include "tests/golden/tensors.h"
@@ -35,17 +34,16 @@ absl::StatusOr<TensorView> Input(const Case& golden_case, std::string_view role,
   if (!view.ok()) return view;
   const std::int64_t actual = std::ssize(view->shape);
   if (actual == rank || (or_more && actual > rank)) return view;
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", AbslView(role), "' has ", actual, " dimensions, expected ", rank));
+  return InvalidArgument("'", role, "' has ", actual, " dimensions, expected ", rank);
 }
 
 absl::StatusOr<OutputTensor> Run(const TensorPlan& plan, const Sources& sources,
                                  std::vector<std::int64_t> shape, RewriteCounts* counts = nullptr) {
   OutputTensor output{DType::kU8, std::move(shape), {}};
   output.bytes.assign(static_cast<std::size_t>(plan.bytes()), 0xA5);
-  const absl::StatusOr<RewriteCounts> run = RunPlan(plan, sources, kOptions, output.bytes);
-  if (!run.ok()) return run.status();
-  if (counts != nullptr) *counts = *run;
+  LANEWISE_ASSIGN_OR_RETURN(const RewriteCounts run,
+                            RunPlan(plan, sources, kOptions, output.bytes));
+  if (counts != nullptr) *counts = run;
   return output;
 }
 
@@ -65,9 +63,8 @@ absl::Status CheckRestores(const std::vector<const TensorPlan*>& plans,
   for (std::size_t i = 0; i < sources.size(); ++i) {
     for (std::size_t at = 0; at < sources[i].size(); ++at) {
       if (restored[i][at] != sources[i][at]) {
-        return absl::InternalError(absl::StrCat("restored source ", i, " differs at byte ", at,
-                                                ": expected ", sources[i][at], ", got ",
-                                                restored[i][at]));
+        return Internal("restored source ", i, " differs at byte ", at, ": expected ",
+                        sources[i][at], ", got ", restored[i][at]);
       }
     }
   }
@@ -76,23 +73,19 @@ absl::Status CheckRestores(const std::vector<const TensorPlan*>& plans,
 
 absl::StatusOr<Results> MoveRows(const Case& golden_case, const char* role, const Layout& layout,
                                  Conversion conversion = Conversion::kNone) {
-  const absl::StatusOr<TensorView> view = Input(golden_case, role, 1, /*or_more=*/true);
-  if (!view.ok()) return view.status();
-  const std::int64_t row_bytes = view->shape.back();
-  const std::int64_t rows = row_bytes == 0 ? 0 : std::ssize(view->bytes) / row_bytes;
-  absl::StatusOr<TensorPlan> plan = MakePlan(layout, rows, row_bytes);
-  if (!plan.ok()) return plan.status();
-  plan->place = [row_bytes](std::int64_t row) { return RowPlace{0, row * row_bytes}; };
-  plan->conversion = conversion;
-  const Sources sources = {view->bytes};
+  LANEWISE_ASSIGN_OR_RETURN(const TensorView view, Input(golden_case, role, 1, /*or_more=*/true));
+  const std::int64_t row_bytes = view.shape.back();
+  const std::int64_t rows = row_bytes == 0 ? 0 : std::ssize(view.bytes) / row_bytes;
+  LANEWISE_ASSIGN_OR_RETURN(TensorPlan plan, MakePlan(layout, rows, row_bytes));
+  plan.place = [row_bytes](std::int64_t row) { return RowPlace{0, row * row_bytes}; };
+  plan.conversion = conversion;
+  const Sources sources = {view.bytes};
   RewriteCounts counts;
-  absl::StatusOr<OutputTensor> output = Run(*plan, sources, view->shape, &counts);
-  if (!output.ok()) return output.status();
-  absl::Status status = CheckRestores({&*plan}, {&*output}, sources);
-  if (!status.ok()) return status;
+  LANEWISE_ASSIGN_OR_RETURN(OutputTensor output, Run(plan, sources, view.shape, &counts));
+  LANEWISE_RETURN_IF_ERROR(CheckRestores({&plan}, {&output}, sources));
   Results results;
   results.counts["changed"] = counts.negative_zeros;
-  results.tensors[role] = *std::move(output);
+  results.tensors[role] = std::move(output);
   return results;
 }
 
@@ -100,18 +93,15 @@ absl::StatusOr<Results> MoveRows(const Case& golden_case, const char* role, cons
 // of all together.
 Operation Move(const char* role, std::string_view tag, std::int64_t expert_rows = 1) {
   return [role, tag, expert_rows](const Case& golden_case) -> absl::StatusOr<Results> {
-    const absl::StatusOr<TensorView> view =
-        Input(golden_case, role, expert_rows > 1 ? 2 : 1, /*or_more=*/true);
-    if (!view.ok()) return view.status();
-    const std::int64_t rows = view->shape.size() < 2 ? 1 : view->shape[view->shape.size() - 2];
+    LANEWISE_ASSIGN_OR_RETURN(const TensorView view,
+                              Input(golden_case, role, expert_rows > 1 ? 2 : 1, /*or_more=*/true));
+    const std::int64_t rows = view.shape.size() < 2 ? 1 : view.shape[view.shape.size() - 2];
     if (rows % expert_rows != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(rows, " rows: expected a multiple of ", expert_rows));
+      return InvalidArgument(rows, " rows: expected a multiple of ", expert_rows);
     }
     Layout layout = *FindLayout(tag);
-    const absl::StatusOr<std::int64_t> blocks = golden_case.IntArg("blocks", 8);
-    if (!blocks.ok()) return blocks.status();
-    return MoveRows(golden_case, role, layout.WithParameter("blocks", *blocks));
+    LANEWISE_ASSIGN_OR_RETURN(const std::int64_t blocks, golden_case.IntArg("blocks", 8));
+    return MoveRows(golden_case, role, layout.WithParameter("blocks", blocks));
   };
 }
 
@@ -137,21 +127,19 @@ absl::StatusOr<LinearInput> ReadLinear(const Case& golden_case, const char* e4m3
 }
 
 absl::StatusOr<Results> Dense(const LinearInput& input, bool chunk_q) {
-  const absl::StatusOr<WeightPlans> plans = gfx942::PlanDense(input.source, {.chunk_q = chunk_q});
-  if (!plans.ok()) return plans.status();
-  const std::int64_t padded = plans->weight.packer.layout().extent(1);
+  LANEWISE_ASSIGN_OR_RETURN(const WeightPlans plans,
+                            gfx942::PlanDense(input.source, {.chunk_q = chunk_q}));
+  const std::int64_t padded = plans.weight.packer.layout().extent(1);
   // Codes first, as restoring wants them: rows that do not fold are refused before the weight.
-  absl::StatusOr<OutputTensor> codes =
-      Run(plans->codes, input.bytes, {input.source.n / 32, padded / 32});
-  if (!codes.ok()) return codes.status();
-  absl::StatusOr<OutputTensor> bytes = Run(plans->weight, input.bytes, {input.source.n, padded});
-  if (!bytes.ok()) return bytes.status();
-  absl::Status status =
-      CheckRestores({&plans->codes, &plans->weight}, {&*codes, &*bytes}, input.bytes);
-  if (!status.ok()) return status;
+  LANEWISE_ASSIGN_OR_RETURN(OutputTensor codes,
+                            Run(plans.codes, input.bytes, {input.source.n / 32, padded / 32}));
+  LANEWISE_ASSIGN_OR_RETURN(OutputTensor bytes,
+                            Run(plans.weight, input.bytes, {input.source.n, padded}));
+  LANEWISE_RETURN_IF_ERROR(
+      CheckRestores({&plans.codes, &plans.weight}, {&codes, &bytes}, input.bytes));
   Results results;
-  results.tensors["bytes"] = *std::move(bytes);
-  results.tensors["codes"] = *std::move(codes);
+  results.tensors["bytes"] = std::move(bytes);
+  results.tensors["codes"] = std::move(codes);
   return results;
 }
 
@@ -164,56 +152,46 @@ absl::StatusOr<Results> DenseCopy(const Case& golden_case) {
 }
 
 absl::StatusOr<Results> LinearCopy(const Case& golden_case) {
-  const absl::StatusOr<LinearInput> input = ReadLinear(golden_case, "w_e4m3", "w");
-  if (!input.ok()) return input.status();
-  return Dense(*input, false);
+  LANEWISE_ASSIGN_OR_RETURN(const LinearInput input, ReadLinear(golden_case, "w_e4m3", "w"));
+  return Dense(input, false);
 }
 
 absl::StatusOr<Results> OcpFromDequant(const Case& golden_case) {
-  const absl::StatusOr<LinearInput> input = ReadLinear(golden_case, "none", "w");
-  if (!input.ok()) return input.status();
-  const absl::StatusOr<WeightPlans> plans =
-      gfx950::PlanLinear(input->source, gfx950::LinearKind::kBlockCodes);
-  if (!plans.ok()) return plans.status();
-  absl::StatusOr<OutputTensor> bytes =
-      Run(plans->weight, input->bytes, {input->source.n, input->source.k});
-  if (!bytes.ok()) return bytes.status();
+  LANEWISE_ASSIGN_OR_RETURN(const LinearInput input, ReadLinear(golden_case, "none", "w"));
+  LANEWISE_ASSIGN_OR_RETURN(const WeightPlans plans,
+                            gfx950::PlanLinear(input.source, gfx950::LinearKind::kBlockCodes));
+  LANEWISE_ASSIGN_OR_RETURN(OutputTensor bytes,
+                            Run(plans.weight, input.bytes, {input.source.n, input.source.k}));
   Results results;
-  results.tensors["bytes"] = *std::move(bytes);
+  results.tensors["bytes"] = std::move(bytes);
   return results;
 }
 
 absl::StatusOr<Results> AsBlock32Scale(const Case& golden_case) {
-  const absl::StatusOr<TensorView> scale = Input(golden_case, "scale", 2);
-  if (!scale.ok()) return scale.status();
+  LANEWISE_ASSIGN_OR_RETURN(const TensorView scale, Input(golden_case, "scale", 2));
   Results results;
-  const std::int64_t n = scale->shape[0], columns = scale->shape[1];
-  if (!RowCodesFold(scale->bytes, n, columns)) return results;
+  const std::int64_t n = scale.shape[0], columns = scale.shape[1];
+  if (!RowCodesFold(scale.bytes, n, columns)) return results;
   const LinearSource source =
       LinearSource::Whole(n, 32 * columns, LinearSource::WeightForm::kE4m3, 1);
-  const absl::StatusOr<TensorPlan> plan = PlanBlockCodes(source, *FindLayout("plain"), columns);
-  if (!plan.ok()) return plan.status();
-  absl::StatusOr<OutputTensor> blocks = Run(*plan, {{}, scale->bytes}, {n / 32, columns});
-  if (!blocks.ok()) return blocks.status();
-  results.tensors["scale"] = *std::move(blocks);
+  LANEWISE_ASSIGN_OR_RETURN(const TensorPlan plan,
+                            PlanBlockCodes(source, *FindLayout("plain"), columns));
+  LANEWISE_ASSIGN_OR_RETURN(OutputTensor blocks, Run(plan, {{}, scale.bytes}, {n / 32, columns}));
+  results.tensors["scale"] = std::move(blocks);
   return results;
 }
 
 absl::StatusOr<Results> MoeCopies(const Case& golden_case) {
   std::vector<TensorView> views;
   for (const char* role : {"w13", "w13_s", "w2", "w2_s"}) {
-    const absl::StatusOr<TensorView> view = Input(golden_case, role, 3);
-    if (!view.ok()) return view.status();
-    views.push_back(*view);
+    LANEWISE_ASSIGN_OR_RETURN(const TensorView view, Input(golden_case, role, 3));
+    views.push_back(view);
   }
-  const absl::StatusOr<std::int64_t> inter = golden_case.IntArg("inter");
-  if (!inter.ok()) return inter.status();
+  LANEWISE_ASSIGN_OR_RETURN(const std::int64_t inter, golden_case.IntArg("inter"));
   const std::int64_t experts = views[0].shape[0], padded = views[0].shape[1] / 2;
   const std::int64_t hidden = 2 * views[0].shape[2], out = views[2].shape[1];
-  const gfx942::PlainExperts plain = {experts, hidden, *inter, padded, out};
-  if (absl::Status status = plain.CheckPadding(views[0].bytes, views[2].bytes); !status.ok()) {
-    return status;
-  }
+  const gfx942::PlainExperts plain = {experts, hidden, inter, padded, out};
+  LANEWISE_RETURN_IF_ERROR(plain.CheckPadding(views[0].bytes, views[2].bytes));
   // The seed pads nothing and looks at no code.
   constexpr gfx942::ExpertOptions kAsTheSeed = {
       .hidden_multiple = 1, .inter_multiple = 1, .first_refused_code = 256};
@@ -240,12 +218,12 @@ absl::StatusOr<Results> Permutation(const TensorPlan& plan, std::int64_t size) {
   std::vector<std::int64_t> numbers(size);
   for (std::int64_t i = 0; i < size; ++i) numbers[i] = i;
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(numbers.data());
-  absl::StatusOr<OutputTensor> output =
-      Run(plan, {std::span(bytes, static_cast<std::size_t>(8 * size))}, {size});
-  if (!output.ok()) return output.status();
-  output->dtype = DType::kI64;
+  LANEWISE_ASSIGN_OR_RETURN(
+      OutputTensor output,
+      Run(plan, {std::span(bytes, static_cast<std::size_t>(8 * size))}, {size}));
+  output.dtype = DType::kI64;
   Results results;
-  results.tensors["perm"] = *std::move(output);
+  results.tensors["perm"] = std::move(output);
   return results;
 }
 
@@ -265,32 +243,29 @@ Operation HeadPermutation(const char* heads_arg, std::int64_t chunk) {
                       : Pattern("row(head chunk:chunks) byte -> chunk head byte");
     const std::int64_t inner = chunk == 1 ? 32 : chunk;
     if (*heads < 1 || *head_dim < 1 || *head_dim % inner != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(*heads, " heads of ", *head_dim,
-                                                     " elements: expected a multiple of ", inner));
+      return InvalidArgument(*heads, " heads of ", *head_dim, " elements: expected a multiple of ",
+                             inner);
     }
     layout = layout.WithParameter("chunks", *head_dim / inner);
     const std::int64_t size = *heads * *head_dim / (chunk == 1 ? 32 : 1);
-    absl::StatusOr<TensorPlan> plan = MakePlan(layout, size, 8);
-    if (!plan.ok()) return plan.status();
-    plan->place = [](std::int64_t row) { return RowPlace{0, 8 * row}; };
-    return Permutation(*plan, size);
+    LANEWISE_ASSIGN_OR_RETURN(TensorPlan plan, MakePlan(layout, size, 8));
+    plan.place = [](std::int64_t row) { return RowPlace{0, 8 * row}; };
+    return Permutation(plan, size);
   };
 }
 
 absl::StatusOr<Results> PermuteQToFused(const Case& golden_case) {
-  const absl::StatusOr<TensorView> q = Input(golden_case, "q", 3);
-  if (!q.ok()) return q.status();
-  const std::int64_t tokens = q->shape[0], heads = q->shape[1], dim = q->shape[2];
-  const std::int64_t element_bytes = BitsPerElement(q->dtype) / 8;
-  const absl::StatusOr<TensorPlan> plan = flashmla::PlanQFusedRows(heads, dim, element_bytes);
-  if (!plan.ok()) return plan.status();
-  OutputTensor output{q->dtype, q->shape, {}};
+  LANEWISE_ASSIGN_OR_RETURN(const TensorView q, Input(golden_case, "q", 3));
+  const std::int64_t tokens = q.shape[0], heads = q.shape[1], dim = q.shape[2];
+  const std::int64_t element_bytes = BitsPerElement(q.dtype) / 8;
+  LANEWISE_ASSIGN_OR_RETURN(const TensorPlan plan,
+                            flashmla::PlanQFusedRows(heads, dim, element_bytes));
+  OutputTensor output{q.dtype, q.shape, {}};
   for (std::int64_t token = 0; token < tokens; ++token) {
     const std::int64_t bytes = heads * dim * element_bytes;
-    const absl::StatusOr<OutputTensor> one =
-        Run(*plan, {q->bytes.subspan(token * bytes, bytes)}, {});
-    if (!one.ok()) return one.status();
-    output.bytes.insert(output.bytes.end(), one->bytes.begin(), one->bytes.end());
+    LANEWISE_ASSIGN_OR_RETURN(const OutputTensor one,
+                              Run(plan, {q.bytes.subspan(token * bytes, bytes)}, {}));
+    output.bytes.insert(output.bytes.end(), one.bytes.begin(), one.bytes.end());
   }
   Results results;
   results.tensors["q"] = std::move(output);
@@ -308,19 +283,17 @@ Operation PermuteWeight(const char* heads_arg,
     if (!heads.ok()) return heads.status();
     // Codes of rows, or of blocks of 32 rows.
     const std::int64_t code_rows = 32 * codes->shape[0] == weight->shape[0] ? 32 : 1;
-    const absl::StatusOr<WeightPlans> plans =
-        make(LinearSource::Whole(weight->shape[0], weight->shape[1],
-                                 LinearSource::WeightForm::kE4m3, code_rows),
-             *heads);
-    if (!plans.ok()) return plans.status();
+    LANEWISE_ASSIGN_OR_RETURN(const WeightPlans plans,
+                              make(LinearSource::Whole(weight->shape[0], weight->shape[1],
+                                                       LinearSource::WeightForm::kE4m3, code_rows),
+                                   *heads));
     const Sources sources = {weight->bytes, codes->bytes};
-    absl::StatusOr<OutputTensor> moved = Run(plans->weight, sources, weight->shape);
-    absl::StatusOr<OutputTensor> moved_codes = Run(plans->codes, sources, codes->shape);
+    absl::StatusOr<OutputTensor> moved = Run(plans.weight, sources, weight->shape);
+    absl::StatusOr<OutputTensor> moved_codes = Run(plans.codes, sources, codes->shape);
     if (!moved.ok()) return moved.status();
     if (!moved_codes.ok()) return moved_codes.status();
-    absl::Status status =
-        CheckRestores({&plans->codes, &plans->weight}, {&*moved_codes, &*moved}, sources);
-    if (!status.ok()) return status;
+    LANEWISE_RETURN_IF_ERROR(
+        CheckRestores({&plans.codes, &plans.weight}, {&*moved_codes, &*moved}, sources));
     Results results;
     results.tensors["weight"] = *std::move(moved);
     results.tensors["weight_scale"] = *std::move(moved_codes);

@@ -6,8 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "base/text.h"
+#include "base/status.h"
 #include "reference/matrix_core/cdna3.h"
 #include "reference/matrix_core/instruction.h"
 #include "reference/tensor.h"
@@ -23,9 +22,8 @@ absl::StatusOr<TensorView> Operand(const Case& golden_case, std::string_view rol
   if (!view.ok()) return view.status();
   const auto bytes = static_cast<std::size_t>(rows * columns * ElementBytes(format));
   if (view->shape != std::vector<std::int64_t>{rows, columns} || view->bytes.size() != bytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", AbslView(role), "' has ", view->bytes.size(), " bytes, expected [", rows,
-                     ", ", columns, "] of ", ElementBytes(format), " bytes an element"));
+    return InvalidArgument("'", role, "' has ", view->bytes.size(), " bytes, expected [", rows,
+                           ", ", columns, "] of ", ElementBytes(format), " bytes an element");
   }
   return view;
 }
@@ -34,18 +32,16 @@ absl::StatusOr<TensorView> Operand(const Case& golden_case, std::string_view rol
 absl::StatusOr<Results> Mfma(const MatrixInstruction& instruction, const Case& golden_case) {
   const int m = instruction.m;
   const int n = instruction.n;
-  absl::StatusOr<TensorView> a = Operand(golden_case, "A", instruction.a, m, instruction.k);
-  if (!a.ok()) return a.status();
-  absl::StatusOr<TensorView> b = Operand(golden_case, "B", instruction.b, instruction.k, n);
-  if (!b.ok()) return b.status();
-  absl::StatusOr<Tensor<std::uint32_t, 2>> c = InputTensor<std::uint32_t, 2>(golden_case, "C");
-  if (!c.ok()) return c.status();
-  if (c->dimension(0) != m || c->dimension(1) != n) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'C' is ", ShapeText(*c), ", expected [", m, ", ", n, "]"));
+  LANEWISE_ASSIGN_OR_RETURN(TensorView a,
+                            Operand(golden_case, "A", instruction.a, m, instruction.k));
+  LANEWISE_ASSIGN_OR_RETURN(TensorView b,
+                            Operand(golden_case, "B", instruction.b, instruction.k, n));
+  LANEWISE_ASSIGN_OR_RETURN(auto c, InputTensor<std::uint32_t, 2>(golden_case, "C"));
+  if (c.dimension(0) != m || c.dimension(1) != n) {
+    return InvalidArgument("'C' is ", ShapeText(c), ", expected [", m, ", ", n, "]");
   }
   Tensor<std::uint32_t, 2> d(m, n);
-  cdna3::Execute(instruction, a->bytes.data(), b->bytes.data(), c->data(), d.data());
+  cdna3::Execute(instruction, a.bytes.data(), b.bytes.data(), c.data(), d.data());
   Results results;
   results.tensors["D"] = ToOutput(d);
   // Compared as numbers: the vectors do not say the sign of a zero.

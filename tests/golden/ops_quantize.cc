@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "formats/formats.h"
 #include "reference/gfx950/tile_selection.h"
 #include "reference/quantize/mx.h"
@@ -28,7 +28,7 @@ absl::StatusOr<BlockRule> RuleNamed(std::string name) {
                                BlockRule::kEven, BlockRule::kRoundUp}) {
     if (BlockRuleName(rule) == name) return rule;
   }
-  return absl::InvalidArgumentError(absl::StrCat("there is no block rule '", name, "'"));
+  return InvalidArgument("there is no block rule '", name, "'");
 }
 
 absl::StatusOr<Results> Mxfp8Quantize(const Case& golden_case) {
@@ -36,27 +36,24 @@ absl::StatusOr<Results> Mxfp8Quantize(const Case& golden_case) {
   absl::StatusOr<std::int64_t> maximum = golden_case.IntArg("max", 448);
   if (!rule_name.ok()) return rule_name.status();
   if (!maximum.ok()) return maximum.status();
-  absl::StatusOr<BlockRule> rule = RuleNamed(*rule_name);
-  if (!rule.ok()) return rule.status();
+  LANEWISE_ASSIGN_OR_RETURN(BlockRule rule, RuleNamed(*rule_name));
   reference::QuantizeOptions options;
-  options.rule = *rule;
+  options.rule = rule;
   options.maximum = static_cast<float>(*maximum);
   // gfx942's maxima are FNUZ's.
   if (*maximum <= 240) options.format = ElementFormat::kE4m3Fnuz;
 
-  absl::StatusOr<TensorView> x = golden_case.Input("x");
-  if (!x.ok()) return x.status();
+  LANEWISE_ASSIGN_OR_RETURN(TensorView x, golden_case.Input("x"));
   const auto quantize = [&](auto element) -> absl::StatusOr<reference::Quantized> {
-    absl::StatusOr<Tensor<decltype(element), 2>> rows = ToTensor<decltype(element), 2>(*x, "x");
+    absl::StatusOr<Tensor<decltype(element), 2>> rows = ToTensor<decltype(element), 2>(x, "x");
     if (!rows.ok()) return rows.status();
     return reference::Quantize(*rows, options);
   };
-  absl::StatusOr<reference::Quantized> quantized =
-      x->dtype == DType::kBf16 ? quantize(Bf16()) : quantize(float());
-  if (!quantized.ok()) return quantized.status();
+  LANEWISE_ASSIGN_OR_RETURN(reference::Quantized quantized,
+                            x.dtype == DType::kBf16 ? quantize(Bf16()) : quantize(float()));
   Results results;
-  results.tensors["q"] = ToOutput(quantized->elements);
-  results.tensors["scale"] = ToOutput(quantized->codes);
+  results.tensors["q"] = ToOutput(quantized.elements);
+  results.tensors["scale"] = ToOutput(quantized.codes);
   return results;
 }
 
@@ -65,24 +62,22 @@ template <class Select>
 absl::StatusOr<Results> FillTable(const Case& golden_case, Select select) {
   const auto found = golden_case.outputs().find("table");
   if (found == golden_case.outputs().end()) {
-    return absl::InvalidArgumentError("there is no output 'table'");
+    return InvalidArgument("there is no output 'table'");
   }
-  absl::StatusOr<Tensor<std::int32_t, 2>> table = ToTensor<std::int32_t, 2>(found->second, "table");
-  if (!table.ok()) return table.status();
-  if (table->dimension(1) != 8) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'table' is ", ShapeText(*table), ", expected 8 columns"));
+  LANEWISE_ASSIGN_OR_RETURN(auto table, ToTensor<std::int32_t, 2>(found->second, "table"));
+  if (table.dimension(1) != 8) {
+    return InvalidArgument("'table' is ", ShapeText(table), ", expected 8 columns");
   }
-  for (std::int64_t row = 0; row < table->dimension(0); ++row) {
-    const TileConfig config = select((*table)(row, 0), (*table)(row, 1), (*table)(row, 2));
-    (*table)(row, 3) = config.block_m;
-    (*table)(row, 4) = config.block_n;
-    (*table)(row, 5) = config.block_k;
-    (*table)(row, 6) = config.warps;
-    (*table)(row, 7) = config.stages;
+  for (std::int64_t row = 0; row < table.dimension(0); ++row) {
+    const TileConfig config = select((table)(row, 0), (table)(row, 1), (table)(row, 2));
+    (table)(row, 3) = config.block_m;
+    (table)(row, 4) = config.block_n;
+    (table)(row, 5) = config.block_k;
+    (table)(row, 6) = config.warps;
+    (table)(row, 7) = config.stages;
   }
   Results results;
-  results.tensors["table"] = ToOutput(*table);
+  results.tensors["table"] = ToOutput(table);
   return results;
 }
 

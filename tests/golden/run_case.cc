@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "nlohmann/json.hpp"
 #include "tests/golden/compare.h"
@@ -43,23 +44,20 @@ absl::Status RunCase(const OperationTable& table, const Case& golden_case,
                      std::string_view implementation) {
   const Operation* const operation = table.Find(golden_case.op(), implementation);
   if (operation == nullptr) {
-    return absl::UnimplementedError(
-        absl::StrCat("there is no ", golden_case.op(), " in ", AbslView(implementation)));
+    return Unimplemented("there is no ", golden_case.op(), " in ", implementation);
   }
   const absl::StatusOr<Results> results = (*operation)(golden_case);
   if (!IsRefusal(golden_case.op())) {
     if (results.ok()) return CompareResults(golden_case, *results);
-    return absl::FailedPreconditionError(absl::StrCat("refused: ", results.status().message()));
+    return FailedPrecondition("refused: ", results.status().message());
   }
-  const absl::StatusOr<std::string> message = golden_case.TextArg("message");
-  if (!message.ok()) return message.status();
+  LANEWISE_ASSIGN_OR_RETURN(const std::string message, golden_case.TextArg("message"));
   if (results.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("accepted, expected a refusal with '", *message, "'"));
+    return FailedPrecondition("accepted, expected a refusal with '", message, "'");
   }
-  if (TellsTheSame(*message, StdView(results.status().message()))) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("refused with '", results.status().message(),
-                                                    "', expected the numbers of '", *message, "'"));
+  if (TellsTheSame(message, StdView(results.status().message()))) return absl::OkStatus();
+  return FailedPrecondition("refused with '", results.status().message(),
+                            "', expected the numbers of '", message, "'");
 }
 
 std::string CaseText(const Case& golden_case, std::string_view implementation) {

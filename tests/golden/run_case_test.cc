@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "base/status.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
@@ -19,7 +20,7 @@ class RunCaseTest : public testing::Test {
   RunCaseTest() {
     table_.Add("empty", kReference, [](const Case&) { return Results{}; });
     table_.Add("never", kReference, [](const Case&) -> absl::StatusOr<Results> {
-      return absl::InvalidArgumentError("7 of 9 values are odd");
+      return InvalidArgument("7 of 9 values are odd");
     });
     table_.Add("never", "elsewhere", [](const Case&) { return Results{}; });
   }

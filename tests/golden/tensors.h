@@ -14,8 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "base/text.h"
+#include "base/status.h"
 #include "formats/formats.h"
 #include "reference/tensor.h"
 #include "tests/golden/case.h"
@@ -46,13 +45,11 @@ absl::StatusOr<Tensor<T, kRank>> ToTensor(const TensorView& view, std::string_vi
                                           Leading leading = Leading::kExact) {
   const int rank = static_cast<int>(view.shape.size());
   if (BitsPerElement(view.dtype) != 8 * static_cast<std::int64_t>(sizeof(T))) {
-    return absl::InvalidArgumentError(absl::StrCat("'", AbslView(name), "' is ",
-                                                   AbslView(DTypeName(view.dtype)), ", expected ",
-                                                   8 * sizeof(T), " bits an element"));
+    return InvalidArgument("'", name, "' is ", DTypeName(view.dtype), ", expected ", 8 * sizeof(T),
+                           " bits an element");
   }
   if (leading == Leading::kExact && rank != kRank) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", AbslView(name), "' has ", rank, " dimensions, expected ", kRank));
+    return InvalidArgument("'", name, "' has ", rank, " dimensions, expected ", kRank);
   }
   std::array<std::int64_t, static_cast<std::size_t>(kRank)> shape;
   shape.fill(1);
@@ -69,9 +66,8 @@ absl::StatusOr<Tensor<T, kRank>> ToTensor(const TensorView& view, std::string_vi
 template <class T, int kRank>
 absl::StatusOr<Tensor<T, kRank>> InputTensor(const Case& golden_case, std::string_view role,
                                              Leading leading = Leading::kExact) {
-  absl::StatusOr<TensorView> view = golden_case.Input(role);
-  if (!view.ok()) return view.status();
-  return ToTensor<T, kRank>(*view, role, leading);
+  LANEWISE_ASSIGN_OR_RETURN(TensorView view, golden_case.Input(role));
+  return ToTensor<T, kRank>(view, role, leading);
 }
 
 // A tensor as an output, of its own dimensions or of `shape` (as many elements).

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "formats/registry.h"
 #include "reference/exact/accumulator.h"
@@ -151,7 +152,7 @@ void Define(const Tensor<float, 2>& x, std::int64_t code_rows, const QuantizeOpt
 
 absl::Status Multiples(std::int64_t rows, std::int64_t columns, std::int64_t code_rows) {
   if (columns % 32 == 0 && rows % code_rows == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError("blocks are whole");
+  return InvalidArgument("blocks are whole");
 }
 
 // ---- operations ----
@@ -229,8 +230,7 @@ Operation QuantizeRows(ElementFormat format, const std::string& input) {
       "M=2 K=48 rule=exact floor=none least=0 inf=nan_block  # refused";
   if (sizeof(T) == 4) operation.arguments[0].generate = AroundPowers;
   operation.reference = [format](const Call& call) {
-    const absl::Status whole = Multiples(call["M"], call["K"], 1);
-    if (!whole.ok()) return whole;
+    LANEWISE_RETURN_IF_ERROR(Multiples(call["M"], call["K"], 1));
     const auto x = TensorOf<T, 2>(call, "x");
     Tensor<float, 2> floats(x.dimensions());
     for (std::int64_t i = 0; i < x.size(); ++i) floats.data()[i] = ToFloat(x.data()[i]);
@@ -331,8 +331,7 @@ Operation Dequantize(ElementFormat format) {
                     Data::kNegativeZeros, Data::kNan,      Data::kExtremeScales};
   operation.reference = [](const Call& call) {
     const Mx mx = MxOf(call, "elements", "codes");
-    const absl::Status whole = Multiples(call["M"], call["K"], call["R"]);
-    if (!whole.ok()) return whole;
+    LANEWISE_RETURN_IF_ERROR(Multiples(call["M"], call["K"], call["R"]));
     for (std::int64_t i = 0; i < call["M"] * call["K"]; ++i) {
       const std::int64_t row = i / call["K"], k = i % call["K"];
       const double element = mx.Element(row, k);
@@ -349,12 +348,10 @@ Operation Dequantize(ElementFormat format) {
   operation.host = [format](const Call& call) {
     const Mx mx = MxOf(call, "elements", "codes");
     const reference::Quantized quantized = {mx.elements, mx.codes};
-    const auto f32 = reference::DequantizeToFloat(quantized, format);
-    if (!f32.ok()) return f32.status();
-    const auto bf16 = reference::DequantizeToBf16(quantized, format);
-    if (!bf16.ok()) return bf16.status();
-    Store(call, "f32", *f32);
-    Store(call, "bf16", *bf16);
+    LANEWISE_ASSIGN_OR_RETURN(const auto f32, reference::DequantizeToFloat(quantized, format));
+    LANEWISE_ASSIGN_OR_RETURN(const auto bf16, reference::DequantizeToBf16(quantized, format));
+    Store(call, "f32", f32);
+    Store(call, "bf16", bf16);
     return absl::OkStatus();
   };
   return operation;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "formats/formats.h"
 #include "reference/gfx942/dense_gemv.h"
@@ -46,16 +47,17 @@ absl::Status Reference(const Call& call) {
       }
     }
     const DenseRows w = RowsOfCopy(call, "w", "w_codes", group * rows, rows, padded_k);
-    const auto sums =
-        judge::DenseGemv(x_part, {ElementFormat::kE4m3Fnuz, w.elements, w.codes}, Plan(call));
-    if (!sums.ok()) return sums.status();
+    LANEWISE_ASSIGN_OR_RETURN(
+        const auto sums,
+        judge::DenseGemv(x_part, {ElementFormat::kE4m3Fnuz, w.elements, w.codes},
+                         Plan(call)));
     for (std::int64_t row = 0; row < m; ++row) {
       for (std::int64_t i = 0; i < rows; ++i) {
         Out& at = out[row * n + group * rows + i];
         if constexpr (sizeof(Out) == 2) {
-          at = Bf16::FromFloat((*sums)(row, i));
+          at = Bf16::FromFloat((sums)(row, i));
         } else {
-          at = (*sums)(row, i);
+          at = (sums)(row, i);
         }
       }
     }
@@ -65,21 +67,20 @@ absl::Status Reference(const Call& call) {
 
 template <class Out>
 absl::Status Launch(const Call& call) {
-  const absl::StatusOr<const DenseGemv*> gemv = Loaded<DenseGemv>(*call.device);
-  if (!gemv.ok()) return gemv.status();
+  LANEWISE_ASSIGN_OR_RETURN(const DenseGemv* const gemv, Loaded<DenseGemv>(*call.device));
   constexpr std::array<DenseGemv::Plan, 3> kPlans = {
       DenseGemv::Plan::kDense, DenseGemv::Plan::kGrouped, DenseGemv::Plan::kSplit};
-  return (*gemv)->Launch({.m = call["M"],
-                          .n = call["N"],
-                          .k = call["K"],
-                          .groups = call["G"],
-                          .plan = kPlans[static_cast<std::size_t>(call["plan"])],
-                          .splits = call["S"],
-                          .out = sizeof(Out) == 2 ? FloatType::kBf16 : FloatType::kF32,
-                          .w_layout = call["order"] == 1 ? "gfx942/dense_chunk_q" : "gfx942/dense"},
-                         {call.Data("x"), call.Data("w"), call.Data("w_codes"), call.Data("out"),
-                          call.Data("workspace")},
-                         *call.stream);
+  return gemv->Launch({.m = call["M"],
+                       .n = call["N"],
+                       .k = call["K"],
+                       .groups = call["G"],
+                       .plan = kPlans[static_cast<std::size_t>(call["plan"])],
+                       .splits = call["S"],
+                       .out = sizeof(Out) == 2 ? FloatType::kBf16 : FloatType::kF32,
+                       .w_layout = call["order"] == 1 ? "gfx942/dense_chunk_q" : "gfx942/dense"},
+                      {call.Data("x"), call.Data("w"), call.Data("w_codes"), call.Data("out"),
+                       call.Data("workspace")},
+                      *call.stream);
 }
 
 // Every projection with all of K and few rows. In a nightly run with any number of tokens, and with

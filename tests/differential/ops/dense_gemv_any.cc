@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "hip/gfx942/dense_gemv.h"
 #include "reference/gemm/accuracy.h"
 #include "reference/gemm/exact_linear.h"
@@ -54,34 +54,32 @@ Bytes Magnitudes(Bytes bytes) {
 
 absl::Status Reference(const Call& call) {
   const Bytes w8 = BytesOf(call, "w8"), scale = BytesOf(call, "scale");
-  const absl::StatusOr<reference::Quantized> w =
-      judge::FnuzWeight(MxMatrix{ElementFormat::kE4m3Fn, w8, scale});
-  if (!w.ok()) return w.status();
+  LANEWISE_ASSIGN_OR_RETURN(const reference::Quantized w,
+                            judge::FnuzWeight(MxMatrix{ElementFormat::kE4m3Fn, w8, scale}));
   Tensor<Bf16, 2> values(call["M"], call["K"]);
   std::memcpy(values.data(), call.Data("x"), call.Bytes("x").size());
-  const absl::StatusOr<reference::Quantized> x =
-      reference::Quantize(values, judge::DenseActivationOptions());
-  if (!x.ok()) return x.status();
-  const MxMatrix x_matrix{ElementFormat::kE4m3Fnuz, x->elements, x->codes};
-  const MxMatrix w_matrix{ElementFormat::kE4m3Fnuz, w->elements, w->codes};
+  LANEWISE_ASSIGN_OR_RETURN(const reference::Quantized x,
+                            reference::Quantize(values, judge::DenseActivationOptions()));
+  const MxMatrix x_matrix{ElementFormat::kE4m3Fnuz, x.elements, x.codes};
+  const MxMatrix w_matrix{ElementFormat::kE4m3Fnuz, w.elements, w.codes};
   auto* const out = call.Data<float>("out");
   double* const tolerance = call.At("out").tolerance;
   const std::int64_t n = call["N"];
   if (call["against"] == 0) {
-    const auto planned = judge::DenseGemv(x_matrix, w_matrix, PlanOf(call));
-    if (!planned.ok()) return planned.status();
+    LANEWISE_ASSIGN_OR_RETURN(const auto planned,
+                              judge::DenseGemv(x_matrix, w_matrix, PlanOf(call)));
     for (std::int64_t i = 0; i < call["M"] * n; ++i) {
-      out[i] = (*planned)(i / n, i % n);
+      out[i] = (planned)(i / n, i % n);
       tolerance[i] = -1;  // every bit
     }
     return absl::OkStatus();
   }
   // NaN bytes have no magnitude: 0x80 would become zero, and the expected value is NaN anyway.
-  const Bytes x_size = Magnitudes(x->elements), w_size = Magnitudes(w->elements);
+  const Bytes x_size = Magnitudes(x.elements), w_size = Magnitudes(w.elements);
   const auto exact = reference::ExactLinear<double>(x_matrix, w_matrix);
   const auto size =
-      reference::ExactLinear<double>(MxMatrix{ElementFormat::kE4m3Fnuz, x_size, x->codes},
-                                     MxMatrix{ElementFormat::kE4m3Fnuz, w_size, w->codes});
+      reference::ExactLinear<double>(MxMatrix{ElementFormat::kE4m3Fnuz, x_size, x.codes},
+                                     MxMatrix{ElementFormat::kE4m3Fnuz, w_size, w.codes});
   const auto reduction = judge::DenseGemvReduction(call["K"], PlanOf(call));
   if (!exact.ok()) return exact.status();
   if (!size.ok()) return size.status();
@@ -103,8 +101,7 @@ absl::Status Reference(const Call& call) {
 
 absl::Status Launch(const Call& call) {
   using hip::gfx942::DenseGemv;
-  const absl::StatusOr<const DenseGemv*> gemv = Loaded<DenseGemv>(*call.device);
-  if (!gemv.ok()) return gemv.status();
+  LANEWISE_ASSIGN_OR_RETURN(const DenseGemv* const gemv, Loaded<DenseGemv>(*call.device));
   constexpr DenseGemv::Plan kPlans[] = {DenseGemv::Plan::kDense, DenseGemv::Plan::kGrouped,
                                         DenseGemv::Plan::kSplit};
   const DenseGemv::Problem problem = {.m = call["M"],
@@ -112,19 +109,18 @@ absl::Status Launch(const Call& call) {
                                       .k = call["K"],
                                       .plan = kPlans[call["plan"]],
                                       .out = FloatType::kF32};
-  const absl::StatusOr<std::int64_t> bytes = DenseGemv::WorkspaceBytes(problem);
-  if (!bytes.ok()) return bytes.status();
-  if (*bytes > call.At("workspace").bytes) {
-    return absl::InternalError(absl::StrCat("the workspace is ", call.At("workspace").bytes,
-                                            " bytes, the launcher wants ", *bytes));
+  LANEWISE_ASSIGN_OR_RETURN(const std::int64_t bytes, DenseGemv::WorkspaceBytes(problem));
+  if (bytes > call.At("workspace").bytes) {
+    return Internal("the workspace is ", call.At("workspace").bytes, " bytes, the launcher wants ",
+                    bytes);
   }
-  return (*gemv)->Launch(problem,
-                         {.x = call.Data("x"),
-                          .w = call.Data("w"),
-                          .w_codes = call.Data("w_codes"),
-                          .out = call.Data("out"),
-                          .workspace = call.Data("workspace")},
-                         *call.stream);
+  return gemv->Launch(problem,
+                      {.x = call.Data("x"),
+                       .w = call.Data("w"),
+                       .w_codes = call.Data("w_codes"),
+                       .out = call.Data("out"),
+                       .workspace = call.Data("workspace")},
+                      *call.stream);
 }
 
 Operation DenseGemvOperation() {

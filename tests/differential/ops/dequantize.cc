@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "hip/common/mx_dequantize.h"
 #include "reference/quantize/mx.h"
 #include "tests/differential/loaded.h"
@@ -31,29 +32,29 @@ absl::Status Reference(const Call& call, const Format& format, bool bf16) {
   std::copy_n(call.Data<uint8_t>("elements"), quantized.elements.size(), quantized.elements.data());
   std::copy_n(call.Data<uint8_t>("codes"), quantized.codes.size(), quantized.codes.data());
   if (bf16) {
-    const auto values = reference::DequantizeToBf16(quantized, format.format);
-    if (!values.ok()) return values.status();
-    for (int64_t i = 0; i < values->size(); ++i) {
-      call.Data<uint16_t>("out")[i] = values->data()[i].bits();
+    LANEWISE_ASSIGN_OR_RETURN(const auto values,
+                              reference::DequantizeToBf16(quantized, format.format));
+    for (int64_t i = 0; i < values.size(); ++i) {
+      call.Data<uint16_t>("out")[i] = values.data()[i].bits();
     }
     return absl::OkStatus();
   }
-  const auto values = reference::DequantizeToFloat(quantized, format.format);
-  if (!values.ok()) return values.status();
-  std::copy_n(values->data(), values->size(), call.Data<float>("out"));
+  LANEWISE_ASSIGN_OR_RETURN(const auto values,
+                            reference::DequantizeToFloat(quantized, format.format));
+  std::copy_n(values.data(), values.size(), call.Data<float>("out"));
   return absl::OkStatus();
 }
 
 absl::Status OnDevice(const Call& call, const Format& format, bool bf16) {
-  const absl::StatusOr<const MxDequantize*> dequantize = Loaded<MxDequantize>(*call.device);
-  if (!dequantize.ok()) return dequantize.status();
-  return (*dequantize)
-      ->Launch({.format = format.format,
-                .output = bf16 ? FloatType::kBf16 : FloatType::kF32,
-                .rows = call["M"],
-                .columns = call["K"],
-                .rows_per_code = call["R"]},
-               {call.Data("elements"), call.Data("codes"), call.Data("out")}, *call.stream);
+  LANEWISE_ASSIGN_OR_RETURN(const MxDequantize* const dequantize,
+                            Loaded<MxDequantize>(*call.device));
+  return dequantize->Launch({.format = format.format,
+                             .output = bf16 ? FloatType::kBf16 : FloatType::kF32,
+                             .rows = call["M"],
+                             .columns = call["K"],
+                             .rows_per_code = call["R"]},
+                            {call.Data("elements"), call.Data("codes"), call.Data("out")},
+                            *call.stream);
 }
 
 // A code serves R rows.

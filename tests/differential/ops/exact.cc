@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "reference/exact/accumulator.h"
 #include "reference/flashmla/fused_gemm.h"
 #include "reference/flashmla/fused_layout.h"
@@ -80,12 +81,10 @@ absl::StatusOr<Tensor<Out, 2>> ExactLinear(const Factor& x, const Factor& w) {
 
 absl::Status Linear(const Call& call) {
   const Factor x = FactorOf(call, "x"), w = FactorOf(call, "w");
-  const auto out = ExactLinear<float>(x, w);
-  if (!out.ok()) return out.status();
-  const auto bf16 = ExactLinear<Bf16>(x, w);
-  if (!bf16.ok()) return bf16.status();
-  Store(call, "out", *out);
-  Store(call, "bf16", *bf16);
+  LANEWISE_ASSIGN_OR_RETURN(const auto out, ExactLinear<float>(x, w));
+  LANEWISE_ASSIGN_OR_RETURN(const auto bf16, ExactLinear<Bf16>(x, w));
+  Store(call, "out", out);
+  Store(call, "bf16", bf16);
   return absl::OkStatus();
 }
 
@@ -162,7 +161,7 @@ absl::Status FusedQ(const Call& call) {
     if (!status.ok()) return status;
   }
   const std::int64_t heads = call["heads"], dim = call["dim"];
-  if (dim % 16 != 0) return absl::InvalidArgumentError("dim is a multiple of 16");
+  if (dim % 16 != 0) return InvalidArgument("dim is a multiple of 16");
   for (std::int64_t t = 0; t < call["T"]; ++t) {
     for (std::int64_t h = 0; h < heads; ++h) {
       for (std::int64_t d = 0; d < dim; ++d) {
@@ -177,10 +176,10 @@ absl::Status FusedQ(const Call& call) {
 absl::Status QByFusedWeight(const Call& call) {
   namespace flashmla = reference::flashmla;
   const Mx x = MxOf(call, "x", "x_codes"), w = MxOf(call, "w", "w_codes");
-  const auto fused = flashmla::PermuteWqB(w.elements, w.codes, call["heads"]);
-  if (!fused.ok()) return fused.status();
+  LANEWISE_ASSIGN_OR_RETURN(const auto fused,
+                            flashmla::PermuteWqB(w.elements, w.codes, call["heads"]));
   const auto out = flashmla::ExactQProjection<float>(
-      x.view(), reference::MxMatrix{w.format, fused->weight, fused->codes});
+      x.view(), reference::MxMatrix{w.format, fused.weight, fused.codes});
   if (out.ok()) Store(call, "out", *out);
   return out.status();
 }
@@ -210,7 +209,7 @@ absl::Status PlainO(const Call& call) {
   }
   const std::int64_t groups = call["groups"], rows = call["R"],
                      columns = call["heads"] * call["dim"];
-  if (call["dim"] % 32 != 0) return absl::InvalidArgumentError("dim is a multiple of 32");
+  if (call["dim"] % 32 != 0) return InvalidArgument("dim is a multiple of 32");
   for (std::int64_t t = 0; t < call["T"]; ++t) {
     for (std::int64_t n = 0; n < groups * rows; ++n) {
       ExactAccumulator sum;

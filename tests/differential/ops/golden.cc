@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "formats/formats.h"
 #include "nlohmann/json.hpp"
@@ -40,18 +41,18 @@ absl::Status Run(const Call& call, const std::string& op, std::string_view room,
   }
   const golden::Operation* const operation = golden::OperationTable::Get().Find(op, room);
   if (operation == nullptr) {
-    return absl::InternalError(absl::StrCat("no golden operation ", op, " in ", AbslView(room)));
+    return Internal("no golden operation ", op, " in ", room);
   }
-  const auto results = (*operation)(golden::Case(0, op, args, inputs, {}));
-  if (!results.ok()) return results.status();
-  for (const auto& [role, tensor] : results->tensors) {
+  LANEWISE_ASSIGN_OR_RETURN(const auto results,
+                            (*operation)(golden::Case(0, op, args, inputs, {})));
+  for (const auto& [role, tensor] : results.tensors) {
     const std::string name = "out_" + role;
     const std::span<std::uint8_t> to = call.Bytes(name);
     // A permutation's numbers of 8 bytes stand as pairs of 4.
     std::vector<std::int64_t> expected = call.At(name).extents;
     if (tensor.dtype == DType::kI64) expected.pop_back();
     if (tensor.shape != expected || tensor.bytes.size() != to.size()) {
-      return absl::InternalError(absl::StrCat("'", role, "' has another shape than expected"));
+      return Internal("'", role, "' has another shape than expected");
     }
     std::copy(tensor.bytes.begin(), tensor.bytes.end(), to.begin());
   }
@@ -59,9 +60,9 @@ absl::Status Run(const Call& call, const std::string& op, std::string_view room,
   for (const Operand& operand : call.operands) {
     const std::string& name = operand.argument->name;
     if (name.substr(0, 6) != "count_") continue;
-    const auto count = results->counts.find(name.substr(6));
-    if (count == results->counts.end()) {
-      return absl::InternalError(absl::StrCat(op, " has no ", name));
+    const auto count = results.counts.find(name.substr(6));
+    if (count == results.counts.end()) {
+      return Internal(op, " has no ", name);
     }
     *static_cast<std::uint32_t*>(operand.data) = static_cast<std::uint32_t>(count->second);
   }

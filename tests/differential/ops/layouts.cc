@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "hip/common/layout_copy.h"
 #include "layouts/bind.h"
@@ -80,17 +81,16 @@ absl::StatusOr<BoundLayout> BoundOf(const Layout& layout, const Shape& shape) {
 
 // The definition: unit by unit by its offset.
 absl::Status ByDefinition(const Layout& layout, bool pack, const Call& call) {
-  const absl::StatusOr<BoundLayout> bound = BoundOf(layout, *call.shape);
-  if (!bound.ok()) return bound.status();
+  LANEWISE_ASSIGN_OR_RETURN(const BoundLayout bound, BoundOf(layout, *call.shape));
   const auto unit = static_cast<std::size_t>(call["unit"]);
-  std::vector<std::int64_t> coordinate(static_cast<std::size_t>(bound->axes()), 0);
-  for (std::int64_t i = 0; i < bound->units(); ++i) {
-    const std::int64_t offset = bound->Offset(coordinate.data());
+  std::vector<std::int64_t> coordinate(static_cast<std::size_t>(bound.axes()), 0);
+  for (std::int64_t i = 0; i < bound.units(); ++i) {
+    const std::int64_t offset = bound.Offset(coordinate.data());
     const std::uint8_t* const from = call.Bytes("in").data() + (pack ? i : offset) * call["unit"];
     std::uint8_t* const to = call.Bytes("out").data() + (pack ? offset : i) * call["unit"];
     std::memcpy(to, from, unit);
-    for (int axis = bound->axes() - 1; axis >= 0; --axis) {
-      if (++coordinate[static_cast<std::size_t>(axis)] < bound->extent(axis)) break;
+    for (int axis = bound.axes() - 1; axis >= 0; --axis) {
+      if (++coordinate[static_cast<std::size_t>(axis)] < bound.extent(axis)) break;
       coordinate[static_cast<std::size_t>(axis)] = 0;
     }
   }
@@ -98,31 +98,29 @@ absl::Status ByDefinition(const Layout& layout, bool pack, const Call& call) {
 }
 
 absl::Status OnHost(const Layout& layout, bool pack, const Call& call) {
-  const absl::StatusOr<BoundLayout> bound = BoundOf(layout, *call.shape);
-  if (!bound.ok()) return bound.status();
+  LANEWISE_ASSIGN_OR_RETURN(const BoundLayout bound, BoundOf(layout, *call.shape));
   const std::span<const std::uint8_t> in = call.Bytes("in");
   const std::span<std::uint8_t> out = call.Bytes("out");
   const std::int64_t threads = call["by"] == 2 ? 3 : 1;
   // The fast packer moves two-axis layouts of bytes; others have the plain one alone.
-  if (call["by"] == 0 || bound->axes() != 2 || call["unit"] != 1) {
-    return pack ? Pack(*bound, static_cast<int>(call["unit"]), in, out)
-                : Unpack(*bound, static_cast<int>(call["unit"]), in, out);
+  if (call["by"] == 0 || bound.axes() != 2 || call["unit"] != 1) {
+    return pack ? Pack(bound, static_cast<int>(call["unit"]), in, out)
+                : Unpack(bound, static_cast<int>(call["unit"]), in, out);
   }
-  const absl::StatusOr<Packer> packer = Packer::Create(*bound);
-  if (!packer.ok()) return packer.status();
-  const std::int64_t row_bytes = bound->extent(1);
+  LANEWISE_ASSIGN_OR_RETURN(const Packer packer, Packer::Create(bound));
+  const std::int64_t row_bytes = bound.extent(1);
   if (!pack) {
-    return packer->Unpack(in, ContiguousSink(out, row_bytes), static_cast<int>(threads));
+    return packer.Unpack(in, ContiguousSink(out, row_bytes), static_cast<int>(threads));
   }
   const PackOptions options = {
       .threads = static_cast<int>(threads),
       .stores = call["by"] == 2 ? PackOptions::Stores::kStreaming : PackOptions::Stores::kCached};
-  return packer->Pack(ContiguousRows(in, row_bytes), options, out).status();
+  return packer.Pack(ContiguousRows(in, row_bytes), options, out).status();
 }
 
 absl::Status OnDevice(const Layout& layout, bool pack, const Call& call) {
-  const absl::StatusOr<const hip::LayoutCopy*> copy = Loaded<hip::LayoutCopy>(*call.device);
-  if (!copy.ok()) return copy.status();
+  LANEWISE_ASSIGN_OR_RETURN(const hip::LayoutCopy* const copy,
+                            Loaded<hip::LayoutCopy>(*call.device));
   hip::LayoutCopy::Problem problem;
   problem.tag = layout.tag;
   problem.parameter = ParameterOf(layout).empty() ? 0 : call["parameter"];
@@ -134,7 +132,7 @@ absl::Status OnDevice(const Layout& layout, bool pack, const Call& call) {
       pack ? hip::LayoutCopy::Direction::kPack : hip::LayoutCopy::Direction::kUnpack;
   void* const logical = call.Data(pack ? "in" : "out");
   void* const memory = call.Data(pack ? "out" : "in");
-  return (*copy)->Launch(problem, {.logical = logical, .memory = memory}, *call.stream);
+  return copy->Launch(problem, {.logical = logical, .memory = memory}, *call.stream);
 }
 
 Operation Move(const Layout& layout, bool pack) {
@@ -182,11 +180,10 @@ Operation Move(const Layout& layout, bool pack) {
   Argument in = {.name = "in", .format = "u8", .role = Role::kInput, .extents = extents};
   Argument out = {.name = "out", .format = "u8", .role = Role::kOutput, .extents = extents};
   (pack ? out : in).layout = [layout](const Shape& shape) -> absl::StatusOr<LayoutView> {
-    absl::StatusOr<BoundLayout> bound = BoundOf(layout, shape);
-    if (!bound.ok()) return bound.status();
-    if (shape["unit"] != 1) return absl::UnimplementedError("elements of several bytes");
+    LANEWISE_ASSIGN_OR_RETURN(BoundLayout bound, BoundOf(layout, shape));
+    if (shape["unit"] != 1) return Unimplemented("elements of several bytes");
     LayoutView view;
-    view.bound = *bound;
+    view.bound = bound;
     for (int axis = 0; axis < layout.main.axes; ++axis) {
       view.axes.emplace_back(layout.main.axis_name[axis].view());
     }

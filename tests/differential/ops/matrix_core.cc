@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "hip/runtime/module.h"
 #include "reference/matrix_core/cdna3.h"
@@ -223,10 +224,9 @@ absl::Status Twin(const Instruction& instruction, const Call& call) {
 class Kernels {
  public:
   static absl::StatusOr<Kernels> Load(const hip::Device& device) {
-    absl::StatusOr<hip::Module> module =
-        hip::Module::Load(hip::MatrixCoreKernelsCodeObjects(), device);
-    if (!module.ok()) return module.status();
-    return Kernels(*std::move(module));
+    LANEWISE_ASSIGN_OR_RETURN(hip::Module module,
+                              hip::Module::Load(hip::MatrixCoreKernelsCodeObjects(), device));
+    return Kernels(std::move(module));
   }
   absl::StatusOr<hip::Kernel> Find(std::string_view instruction) const {
     return module_.Find(instruction);
@@ -238,20 +238,18 @@ class Kernels {
 };
 
 absl::Status Launch(const Instruction& instruction, const Call& call) {
-  const absl::StatusOr<const Kernels*> kernels = Loaded<Kernels>(*call.device);
-  if (!kernels.ok()) return kernels.status();
-  const absl::StatusOr<hip::Kernel> kernel = (*kernels)->Find(instruction.is.name);
-  if (!kernel.ok()) return kernel.status();
+  LANEWISE_ASSIGN_OR_RETURN(const Kernels* const kernels, Loaded<Kernels>(*call.device));
+  LANEWISE_ASSIGN_OR_RETURN(const hip::Kernel kernel, kernels->Find(instruction.is.name));
   const hip::LaunchShape one_wave = {.grid = {1}, .block = {64}};
   if (!instruction.IsF8f6f4()) {
-    return kernel->Launch(one_wave, *call.stream, call.Data("a"), call.Data("b"), call.Data("c"),
-                          call.Data("d"));
+    return kernel.Launch(one_wave, *call.stream, call.Data("a"), call.Data("b"), call.Data("c"),
+                         call.Data("d"));
   }
   void* const a_scales = instruction.IsScaled() ? call.Data("a_scales") : nullptr;
   void* const b_scales = instruction.IsScaled() ? call.Data("b_scales") : nullptr;
-  return kernel->Launch(one_wave, *call.stream, call.Data("a"), call.Data("b"), a_scales, b_scales,
-                        call.Data("c"), call.Data("d"), static_cast<std::int32_t>(call["a_format"]),
-                        static_cast<std::int32_t>(call["b_format"]));
+  return kernel.Launch(one_wave, *call.stream, call.Data("a"), call.Data("b"), a_scales, b_scales,
+                       call.Data("c"), call.Data("d"), static_cast<std::int32_t>(call["a_format"]),
+                       static_cast<std::int32_t>(call["b_format"]));
 }
 
 // ---- operations ----

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "formats/formats.h"
 #include "reference/gemm/output.h"
 #include "reference/gfx942/moe.h"
@@ -44,14 +45,14 @@ void FillGrouping(Data, const Call& call, std::mt19937_64&) {
 
 absl::Status DownReference(const Call& call) {
   const MoeProblem p = MoeProblemOf(call);
-  if (absl::Status status = CheckMoeShape(p); !status.ok()) return status;
+  LANEWISE_RETURN_IF_ERROR(CheckMoeShape(p));
   if (p.tokens == 0) return absl::OkStatus();
   const std::int64_t inter = p.padded_inter();
-  const auto plain =
+  LANEWISE_ASSIGN_OR_RETURN(
+      const auto plain,
       judge::UndoMoeCopies({Zeros(p.experts, 2 * inter, 128), Zeros(p.experts, 2 * inter, 8),
                             BytesOf(call, "w2", 2), BytesOf(call, "w2_codes", 1)},
-                           inter);
-  if (!plain.ok()) return plain.status();
+                           inter));
 
   const std::int64_t row_bytes = call.At("mid").extents[1];
   Tensor<float, 2> contributions(p.picks(), p.hidden);
@@ -70,13 +71,12 @@ absl::Status DownReference(const Call& call) {
         mid.codes(i, block) = call.Data<std::uint8_t>("mid_codes")[pick * row_bytes / 32 + block];
       }
     }
-    const OwnedMatrix w2 = ExpertMatrix(plain->w2, plain->w2_codes, expert);
-    const auto sums = judge::DownGemv(mid.view(), w2.view());
-    if (!sums.ok()) return sums.status();
+    const OwnedMatrix w2 = ExpertMatrix(plain.w2, plain.w2_codes, expert);
+    LANEWISE_ASSIGN_OR_RETURN(const auto sums, judge::DownGemv(mid.view(), w2.view()));
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t pick = picks[static_cast<std::size_t>(i)];
       for (std::int64_t h = 0; h < p.hidden; ++h) {
-        float sum = (*sums)(i, h);
+        float sum = (sums)(i, h);
         if (call["bias"] == 1) {
           const std::int64_t at = expert * call.At("w2_bias").extents[1] + h;
           sum += call.Data<Bf16>("w2_bias")[at].ToFloat();
@@ -101,9 +101,8 @@ absl::Status DownReference(const Call& call) {
 }
 
 absl::Status DownLaunch(const Call& call) {
-  const absl::StatusOr<const MoeDown*> down = Loaded<MoeDown>(*call.device);
-  if (!down.ok()) return down.status();
-  return (*down)->Launch(
+  LANEWISE_ASSIGN_OR_RETURN(const MoeDown* const down, Loaded<MoeDown>(*call.device));
+  return down->Launch(
       MoeProblemOf(call),
       {call.Data("grouping"), call.Data("mid"), call.Data("mid_codes"), call.Data("experts"),
        call.Data("weights"), call.Data("w2"), call.Data("w2_codes"),

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 
 namespace lanewise::differential {
 namespace {
@@ -72,9 +73,9 @@ hip::gfx942::MoeProblem MoeProblemOf(const Call& call) {
 }
 
 absl::Status CheckMoeShape(const hip::gfx942::MoeProblem& p) {
-  if (p.top_k < 1 || p.top_k > 16) return absl::InvalidArgumentError("1 to 16 picks a token");
+  if (p.top_k < 1 || p.top_k > 16) return InvalidArgument("1 to 16 picks a token");
   if (p.hidden % 32 != 0 || p.inter % 32 != 0) {
-    return absl::InvalidArgumentError("hidden and inter are multiples of 32");
+    return InvalidArgument("hidden and inter are multiples of 32");
   }
   return absl::OkStatus();
 }

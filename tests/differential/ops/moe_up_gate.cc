@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "formats/formats.h"
 #include "reference/gemm/activation.h"
@@ -91,10 +92,9 @@ absl::StatusOr<ActivatedRow> Activated(const Swiglu& swiglu, const Tensor<float,
     activated.y(1, i) = range.low;
     activated.y(2, i) = range.high;
   }
-  absl::StatusOr<reference::Quantized> quantized =
-      reference::Quantize(activated.y, judge::RoutedActivationOptions());
-  if (!quantized.ok()) return quantized.status();
-  activated.nearest = *std::move(quantized);
+  LANEWISE_ASSIGN_OR_RETURN(reference::Quantized quantized,
+                            reference::Quantize(activated.y, judge::RoutedActivationOptions()));
+  activated.nearest = std::move(quantized);
   return activated;
 }
 
@@ -112,7 +112,7 @@ void AddBias(const Call& call, std::int64_t expert, Tensor<float, 2>* sums) {
 // On the whole padded K, where x is zero.
 absl::Status UpGateReference(const Call& call) {
   const MoeProblem p = MoeProblemOf(call);
-  if (absl::Status status = CheckMoeShape(p); !status.ok()) return status;
+  LANEWISE_RETURN_IF_ERROR(CheckMoeShape(p));
   const std::array<std::string_view, 4> outputs = {"grouping", "mid", "mid_codes", "status"};
   for (const std::string_view name : outputs) {
     const std::span<std::uint8_t> bytes = call.Bytes(name);
@@ -132,13 +132,12 @@ absl::Status UpGateReference(const Call& call) {
       x(token, i) = call.Data<Bf16>("x")[token * p.hidden + i];
     }
   }
-  const auto q = reference::Quantize(x, judge::RoutedActivationOptions());
-  if (!q.ok()) return q.status();
-  const auto plain =
+  LANEWISE_ASSIGN_OR_RETURN(const auto q, reference::Quantize(x, judge::RoutedActivationOptions()));
+  LANEWISE_ASSIGN_OR_RETURN(
+      const auto plain,
       judge::UndoMoeCopies({BytesOf(call, "w13", 2), BytesOf(call, "w13_codes", 1),
                             Zeros(p.experts, 16, inter / 2), Zeros(p.experts, 16, inter / 32)},
-                           inter);
-  if (!plain.ok()) return plain.status();
+                           inter));
 
   const Swiglu swiglu = call["swiglu"] == 1 ? kGptOssSwiglu : kDeepSeekSwiglu;
   const Operand& mid = call.At("mid");
@@ -150,26 +149,24 @@ absl::Status UpGateReference(const Call& call) {
     OwnedMatrix rows = {ElementFormat::kE4m3Fnuz, Bytes2(count, k), Bytes2(count, k / 32)};
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t token = picks[static_cast<std::size_t>(i)] / p.top_k;
-      rows.elements.chip(i, 0) = q->elements.chip(token, 0);
-      rows.codes.chip(i, 0) = q->codes.chip(token, 0);
+      rows.elements.chip(i, 0) = q.elements.chip(token, 0);
+      rows.codes.chip(i, 0) = q.codes.chip(token, 0);
     }
-    const OwnedMatrix w13 = ExpertMatrix(plain->w13, plain->w13_codes, expert);
-    auto sums = judge::UpGateGemv(rows.view(), w13.view());
-    if (!sums.ok()) return sums.status();
-    if (call["bias"] == 1) AddBias(call, expert, &*sums);
+    const OwnedMatrix w13 = ExpertMatrix(plain.w13, plain.w13_codes, expert);
+    LANEWISE_ASSIGN_OR_RETURN(auto sums, judge::UpGateGemv(rows.view(), w13.view()));
+    if (call["bias"] == 1) AddBias(call, expert, &sums);
     for (std::int64_t i = 0; i < count; ++i) {
-      const auto row = Activated(swiglu, *sums, i);
-      if (!row.ok()) return row.status();
+      LANEWISE_ASSIGN_OR_RETURN(const auto row, Activated(swiglu, sums, i));
       const std::int64_t pick = picks[static_cast<std::size_t>(i)];
       for (std::int64_t column = 0; column < inter; ++column) {
         const std::int64_t at = pick * mid.extents[1] + RowOffset(column);
-        call.Data<std::uint8_t>("mid")[at] = row->nearest.elements(0, column);
-        mid.tolerance[at] = row->ElementTolerance(column);
+        call.Data<std::uint8_t>("mid")[at] = row.nearest.elements(0, column);
+        mid.tolerance[at] = row.ElementTolerance(column);
       }
       for (std::int64_t block = 0; block < inter / 32; ++block) {
         const std::int64_t at = pick * codes.extents[1] + block;
-        call.Data<std::uint8_t>("mid_codes")[at] = row->nearest.codes(0, block);
-        codes.tolerance[at] = row->CodeTolerance(block);
+        call.Data<std::uint8_t>("mid_codes")[at] = row.nearest.codes(0, block);
+        codes.tolerance[at] = row.CodeTolerance(block);
       }
     }
   }
@@ -177,18 +174,16 @@ absl::Status UpGateReference(const Call& call) {
 }
 
 absl::Status UpGateLaunch(const Call& call) {
-  const absl::StatusOr<const MoeUpGate*> up_gate = Loaded<MoeUpGate>(*call.device);
-  if (!up_gate.ok()) return up_gate.status();
+  LANEWISE_ASSIGN_OR_RETURN(const MoeUpGate* const up_gate, Loaded<MoeUpGate>(*call.device));
   for (const Operand& operand : call.operands) {
     if (operand.argument->role != Role::kOutput || operand.bytes == 0) continue;
     const hipError_t error = hipMemsetAsync(
         operand.data, kLeft, static_cast<std::size_t>(operand.bytes), call.stream->handle());
     if (error != hipSuccess) {
-      return absl::InternalError(
-          absl::StrCat("filling ", operand.argument->name, ": ", hipGetErrorString(error)));
+      return Internal("filling ", operand.argument->name, ": ", hipGetErrorString(error));
     }
   }
-  return (*up_gate)->Launch(
+  return up_gate->Launch(
       MoeProblemOf(call),
       {call.Data("x"), call.Data("experts"), call.Data("w13"), call.Data("w13_codes"),
        call.Data("grouping"), call.Data("mid"), call.Data("mid_codes"), call.Data("status"),

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/status.h"
 #include "hip/common/drop_negative_zero.h"
 #include "hip/common/layout_copy.h"
 #include "reference/gfx942/fp4.h"
@@ -40,17 +41,14 @@ absl::Status Reference(const Call& call, bool e2m1) {
 }
 
 absl::Status OnDevice(const Call& call, bool e2m1) {
-  const absl::StatusOr<const DropNegativeZero*> drop = Loaded<DropNegativeZero>(*call.device);
-  if (!drop.ok()) return drop.status();
-  const absl::StatusOr<const LayoutCopy*> copy = Loaded<LayoutCopy>(*call.device);
-  if (!copy.ok()) return copy.status();
+  LANEWISE_ASSIGN_OR_RETURN(const DropNegativeZero* const drop,
+                            Loaded<DropNegativeZero>(*call.device));
+  LANEWISE_ASSIGN_OR_RETURN(const LayoutCopy* const copy, Loaded<LayoutCopy>(*call.device));
   for (const auto& [from, to] : {std::pair("in", "out"), std::pair("before", "changed")}) {
     const LayoutCopy::Problem problem = {.tag = "plain", .extents = {1, call.At(to).bytes}};
-    const absl::Status status =
-        (*copy)->Launch(problem, {call.Data(from), call.Data(to)}, *call.stream);
-    if (!status.ok()) return status;
+    LANEWISE_RETURN_IF_ERROR(copy->Launch(problem, {call.Data(from), call.Data(to)}, *call.stream));
   }
-  return (*drop)->Launch(
+  return drop->Launch(
       {.elements = e2m1 ? DropNegativeZero::Elements::kE2m1 : DropNegativeZero::Elements::kE4m3,
        .bytes = call["bytes"]},
       {call.Data("out"), call.Data<std::uint64_t>("changed")}, *call.stream);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "reference/flashmla/fused_layout.h"
 #include "tests/differential/loaded.h"
 #include "tests/differential/operation.h"
@@ -20,17 +21,15 @@ template <class T>
 absl::Status Reference(const Call& call, bool undo) {
   Tensor<T, 3> q(call["tokens"], call["heads"], call["D"]);
   std::copy_n(call.Data<T>("q"), q.size(), q.data());
-  const absl::StatusOr<Tensor<T, 3>> moved =
-      undo ? reference::flashmla::UndoPermuteQToFused(q) : reference::flashmla::PermuteQToFused(q);
-  if (!moved.ok()) return moved.status();
-  std::copy_n(moved->data(), moved->size(), call.Data<T>("out"));
+  LANEWISE_ASSIGN_OR_RETURN(const auto moved, undo ? reference::flashmla::UndoPermuteQToFused(q)
+                                                   : reference::flashmla::PermuteQToFused(q));
+  std::copy_n(moved.data(), moved.size(), call.Data<T>("out"));
   return absl::OkStatus();
 }
 
 absl::Status OnDevice(const Call& call, int64_t element_bytes, bool undo) {
-  const absl::StatusOr<const PermuteQ*> permute = Loaded<PermuteQ>(*call.device);
-  if (!permute.ok()) return permute.status();
-  return (*permute)->Launch(
+  LANEWISE_ASSIGN_OR_RETURN(const PermuteQ* const permute, Loaded<PermuteQ>(*call.device));
+  return permute->Launch(
       {.tokens = call["tokens"],
        .heads = call["heads"],
        .head_dim = call["D"],

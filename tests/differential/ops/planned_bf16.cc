@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "reference/exact/accumulator.h"
 #include "reference/gemm/accuracy.h"
 #include "reference/gemm/exact_linear.h"
@@ -115,7 +115,7 @@ absl::Status JudgeA16w4(const Call& call) {
   const auto x = TensorOf<Bf16, 2>(call, "x");
   const Mx w = MxOf(call, "w", "w_codes");
   const Operand& out = call.At("out");
-  if (call["K"] % 128 != 0) return absl::InvalidArgumentError("K is a multiple of 128");
+  if (call["K"] % 128 != 0) return InvalidArgument("K is a multiple of 128");
   const std::int64_t steps = call["K"] / 128, run = (steps + 7) / 8;
   if (call["against"] == 0) {
     const Tensor<Bf16, 2> values = Bf16Of(w);

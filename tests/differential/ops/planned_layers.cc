@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "reference/gemm/activation.h"
 #include "reference/gemm/routed_moe.h"
 #include "reference/gfx942/moe_semantics.h"
@@ -91,9 +92,8 @@ struct Target {
 
 Sums Multiply(const Target& target, decltype(Target::down) gemv, const Tensor<Bf16, 2>& row,
               const Mx& w) {
-  const auto q = reference::Quantize(row, target.options());
-  if (!q.ok()) return q.status();
-  return gemv(MxMatrix{target.format, q->elements, q->codes}, w.view());
+  LANEWISE_ASSIGN_OR_RETURN(const auto q, reference::Quantize(row, target.options()));
+  return gemv(MxMatrix{target.format, q.elements, q.codes}, w.view());
 }
 
 absl::Status PickByPick(const Target& target, const Call& call) {
@@ -101,7 +101,7 @@ absl::Status PickByPick(const Target& target, const Call& call) {
   const auto x = TensorOf<Bf16, 2>(call, "x");
   std::uint32_t skipped = 0;
   if (call["K"] % 64 != 0 || call["inter"] % 32 != 0) {
-    return absl::InvalidArgumentError("K is a multiple of 64, inter one of 32");
+    return InvalidArgument("K is a multiple of 64, inter one of 32");
   }
   for (std::int64_t token = 0; token < call["T"]; ++token) {
     std::vector<Bf16> sum(static_cast<std::size_t>(call["K"]), Bf16::FromFloat(0));
@@ -237,7 +237,7 @@ absl::Status UnitByUnit(const Call& call) {
   const auto x = TensorOf<Bf16, 2>(call, "x");
   const std::int64_t tokens = call["T"], k = call["K"], steps = call["inter"] / 128;
   if (k % 128 != 0 || call["inter"] % 128 != 0) {
-    return absl::InvalidArgumentError("K and inter are multiples of 128");
+    return InvalidArgument("K and inter are multiples of 128");
   }
   // Every expert that some token picks, ascending.
   std::vector<std::int64_t> picked;
@@ -256,11 +256,10 @@ absl::Status UnitByUnit(const Call& call) {
     std::vector<std::array<float, 8>> waves(static_cast<std::size_t>(k));  // four, four of shared
     for (auto& wave : waves) wave.fill(0);
     const auto add = [&](std::int64_t e, float weight, std::int64_t first, std::size_t base) {
-      const auto units = Units(experts, Row(x, token), e);
-      if (!units.ok()) return units.status();
+      LANEWISE_ASSIGN_OR_RETURN(const auto units, Units(experts, Row(x, token), e));
       for (std::int64_t step = 0; step < steps; ++step) {
         for (std::int64_t h = 0; h < k; ++h) {
-          const float product = (*units)[static_cast<std::size_t>(step)](0, h) * weight;
+          const float product = units[static_cast<std::size_t>(step)](0, h) * weight;
           waves[static_cast<std::size_t>(h)][base + static_cast<std::size_t>((first + step) % 4)] +=
               product;
         }
@@ -271,22 +270,19 @@ absl::Status UnitByUnit(const Call& call) {
       for (std::int64_t slot = 0; slot < call["top"]; ++slot) {
         const std::int64_t e = experts.picks(token, slot);
         if (!experts.Has(e)) continue;
-        const absl::Status status = add(e, experts.weights(token, slot), slot * steps, 0);
-        if (!status.ok()) return status;
+        LANEWISE_RETURN_IF_ERROR(add(e, experts.weights(token, slot), slot * steps, 0));
       }
     } else {
       for (std::size_t place = 0; place < picked.size(); ++place) {
         for (std::int64_t slot = 0; slot < call["top"]; ++slot) {
           if (experts.picks(token, slot) != picked[place]) continue;
-          const absl::Status status = add(picked[place], experts.weights(token, slot),
-                                          static_cast<std::int64_t>(place) * steps, 0);
-          if (!status.ok()) return status;
+          LANEWISE_RETURN_IF_ERROR(add(picked[place], experts.weights(token, slot),
+                                       static_cast<std::int64_t>(place) * steps, 0));
         }
       }
     }
     if (call["shared"] == 1) {
-      const absl::Status status = add(0, call.Data<float>("shared_weights")[token], 0, 4);
-      if (!status.ok()) return status;
+      LANEWISE_RETURN_IF_ERROR(add(0, call.Data<float>("shared_weights")[token], 0, 4));
     }
     for (std::int64_t h = 0; h < k; ++h) {
       const auto& w = waves[static_cast<std::size_t>(h)];
@@ -330,9 +326,8 @@ absl::Status LinearByHand(const Call& call) {
   const std::int64_t m = call["M"], n = call["N"], k = call["K"];
   const auto x = TensorOf<Bf16, 2>(call, "x");
   const Mx w = MxOf(call, "w", "w_codes");
-  const auto q = reference::Quantize(x, gfx950::ActivationOptions());
-  if (!q.ok()) return q.status();
-  const MxMatrix bytes = {ElementFormat::kE4m3Fn, q->elements, q->codes};
+  LANEWISE_ASSIGN_OR_RETURN(const auto q, reference::Quantize(x, gfx950::ActivationOptions()));
+  const MxMatrix bytes = {ElementFormat::kE4m3Fn, q.elements, q.codes};
   const bool quantized = call["x"] == 1;
   Sums sums;
   if (call["weight"] == 0) {
@@ -342,11 +337,11 @@ absl::Status LinearByHand(const Call& call) {
   } else if (call["weight"] == 1) {
     sums = gfx950::RowScaleGemm(bytes, w.view());
   } else {
-    const auto weight = reference::DequantizeToBf16({w.elements, w.codes}, w.format);
-    if (!weight.ok()) return weight.status();
-    const auto back = reference::DequantizeToBf16(*q, ElementFormat::kE4m3Fn);
-    if (!back.ok()) return back.status();
-    sums = gfx950::Bf16Gemm(quantized ? *back : x, *weight);
+    LANEWISE_ASSIGN_OR_RETURN(const auto weight,
+                              reference::DequantizeToBf16({w.elements, w.codes}, w.format));
+    LANEWISE_ASSIGN_OR_RETURN(const auto back,
+                              reference::DequantizeToBf16(q, ElementFormat::kE4m3Fn));
+    sums = gfx950::Bf16Gemm(quantized ? back : x, weight);
   }
   if (!sums.ok()) return sums.status();
   for (std::int64_t i = 0; i < m * n; ++i) {
@@ -366,17 +361,15 @@ absl::Status Linear(const Call& call) {
   gfx950::LinearWeight weight = {static_cast<gfx950::LinearKind>(call["weight"]), w.elements,
                                  w.codes};
   if (weight.kind == gfx950::LinearKind::kBf16) {
-    auto values = gfx950::Dequantize(w.elements, w.codes);
-    if (!values.ok()) return values.status();
-    weight.weight = *std::move(values);
+    LANEWISE_ASSIGN_OR_RETURN(auto values, gfx950::Dequantize(w.elements, w.codes));
+    weight.weight = std::move(values);
   }
   const auto bias = TensorOf<Bf16, 1>(call, "bias");
   const gfx950::Mxfp8LinearOptions options = {.bias = call["bias"] == 1 ? &bias : nullptr};
   absl::StatusOr<Tensor<Bf16, 2>> out;
   if (call["x"] == 1) {
-    const auto q = reference::Quantize(x, gfx950::ActivationOptions());
-    if (!q.ok()) return q.status();
-    out = gfx950::Mxfp8Linear(*q, weight, options);
+    LANEWISE_ASSIGN_OR_RETURN(const auto q, reference::Quantize(x, gfx950::ActivationOptions()));
+    out = gfx950::Mxfp8Linear(q, weight, options);
   } else {
     out = gfx950::Mxfp8Linear(x, weight, options);
   }

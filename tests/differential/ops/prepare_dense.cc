@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "formats/formats.h"
 #include "reference/block_codes.h"
 #include "reference/gfx942/linear.h"
@@ -80,7 +81,7 @@ absl::Status Reference(const Call& call, bool bf16) {
   const std::int64_t n = call["N"], k = call["K"], r = call["R"], c = call["C"];
   if (n % 32 != 0 || k % 32 != 0 || part.row0 % 32 != 0 || part.columns % 32 != 0 ||
       part.k0 % c != 0) {
-    return absl::InvalidArgumentError("the part is whole blocks");
+    return InvalidArgument("the part is whole blocks");
   }
   const Bytes scale = BytesOf<2>(call, "scale");
   Bytes row_codes(part.rows, part.columns / 32);
@@ -89,23 +90,20 @@ absl::Status Reference(const Call& call, bool bf16) {
       row_codes(row, block) = scale((part.row0 + row) / r, (part.k0 + 32 * block) / c);
     }
   }
-  const absl::StatusOr<Bytes> codes = reference::FoldRowCodes(row_codes);
-  if (!codes.ok()) return codes.status();
+  LANEWISE_ASSIGN_OR_RETURN(const Bytes codes, reference::FoldRowCodes(row_codes));
   const Pair first = {part.row0, part.k0}, size = {part.rows, part.columns};
   absl::StatusOr<gfx942::DenseCopied> copied;
   if (bf16) {
     const Tensor<Bf16, 2> weight = TensorOf<Bf16, 2>(call, "weight").slice(first, size);
-    copied = gfx942::LinearCopy(weight, *codes);
+    copied = gfx942::LinearCopy(weight, codes);
     if (copied.ok() && call["q"] == 1) {  // LinearCopy knows the natural order alone
-      const auto bytes = gfx942::OcpFromDequant(weight, *codes);
-      if (!bytes.ok()) return bytes.status();
-      copied = gfx942::DenseCopy(*bytes, *codes, gfx942::ChunkOrder::kChunkQ);
+      LANEWISE_ASSIGN_OR_RETURN(const auto bytes, gfx942::OcpFromDequant(weight, codes));
+      copied = gfx942::DenseCopy(bytes, codes, gfx942::ChunkOrder::kChunkQ);
     }
   } else {
     const Bytes weight = BytesOf<2>(call, "weight").slice(first, size);
     copied = gfx942::DenseCopy(
-        weight, *codes,
-        call["q"] == 1 ? gfx942::ChunkOrder::kChunkQ : gfx942::ChunkOrder::kNatural);
+        weight, codes, call["q"] == 1 ? gfx942::ChunkOrder::kChunkQ : gfx942::ChunkOrder::kNatural);
   }
   if (!copied.ok()) return copied.status();
   Store(call, "bytes", copied->bytes);
@@ -132,12 +130,12 @@ absl::Status Run(const Call& call, bool bf16) {
   source.rows = part.rows;
   source.k_begin = part.k0;
   source.columns = part.columns;
-  const auto plans = gfx942::PlanDense(source, {.chunk_q = call["q"] == 1});
-  if (!plans.ok()) return plans.status();
+  LANEWISE_ASSIGN_OR_RETURN(const auto plans,
+                            gfx942::PlanDense(source, {.chunk_q = call["q"] == 1}));
   FillOutputs(call);
   // Codes first: what does not fold is refused there, and restoring bf16 wants them.
   return RunAndRestore(call, {"weight", "scale"},
-                       {{&plans->codes, "codes"}, {&plans->weight, "bytes"}},
+                       {{&plans.codes, "codes"}, {&plans.weight, "bytes"}},
                        {"weight_again", "scale_again"});
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "reference/aiter/shuffle.h"
 #include "reference/gfx942/moe.h"
 #include "reference/gfx942/pad_experts.h"
@@ -52,21 +53,20 @@ absl::Status Reference(const Call& call, bool is_gfx942) {
   const std::int64_t hidden = call["hidden"], inter = call["inter"], out = call["out"];
   const Part part(call);
   if (hidden % 32 != 0 || inter % 32 != 0 || part.inter % 32 != 0) {
-    return absl::InvalidArgumentError("hidden and inter are multiples of 32");
+    return InvalidArgument("hidden and inter are multiples of 32");
   }
   const reference::gfx942::Experts plain = {GateUpPart(BytesOf<3>(call, "w13"), part, inter),
                                             GateUpPart(BytesOf<3>(call, "s13"), part, inter),
                                             DownPart(BytesOf<3>(call, "w2"), part, 2),
                                             DownPart(BytesOf<3>(call, "s2"), part, 32)};
   if (is_gfx942) {
-    const auto padded = reference::gfx942::PadExperts(plain);
-    if (!padded.ok()) return padded.status();
-    const auto copied = reference::gfx942::MoeCopies(*padded, padded->w2.dimension(2) * 2);
-    if (!copied.ok()) return copied.status();
-    Store(call, "out13", copied->experts.w13);
-    Store(call, "outs13", copied->experts.w13_codes);
-    Store(call, "out2", copied->experts.w2);
-    Store(call, "outs2", copied->experts.w2_codes);
+    LANEWISE_ASSIGN_OR_RETURN(const auto padded, reference::gfx942::PadExperts(plain));
+    LANEWISE_ASSIGN_OR_RETURN(const auto copied,
+                              reference::gfx942::MoeCopies(padded, padded.w2.dimension(2) * 2));
+    Store(call, "out13", copied.experts.w13);
+    Store(call, "outs13", copied.experts.w13_codes);
+    Store(call, "out2", copied.experts.w2);
+    Store(call, "outs2", copied.experts.w2_codes);
   } else {
     const auto codes = [](const Bytes3& t) {
       return reference::aiter::E8m0Shuffle(
@@ -126,10 +126,9 @@ absl::Status Run(const Call& call, bool is_gfx942) {
   if (!w13.ok()) return w13.status();
   if (!w2.ok()) return w2.status();
   FillOutputs(call);
-  absl::Status status =
-      RunAndRestore(call, {"w13", "s13"}, {{&w13->weight, "out13"}, {&w13->codes, "outs13"}},
-                    {"w13_again", "s13_again"});
-  if (!status.ok()) return status;
+  LANEWISE_RETURN_IF_ERROR(RunAndRestore(call, {"w13", "s13"},
+                                         {{&w13->weight, "out13"}, {&w13->codes, "outs13"}},
+                                         {"w13_again", "s13_again"}));
   return RunAndRestore(call, {"w2", "s2"}, {{&w2->weight, "out2"}, {&w2->codes, "outs2"}},
                        {"w2_again", "s2_again"});
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "base/status.h"
 #include "formats/formats.h"
 #include "reference/block_codes.h"
 #include "reference/flashmla/fused_layout.h"
@@ -75,11 +76,11 @@ absl::Status FusedReference(const Call& call, bool o) {
   const std::int64_t rows = call.At("weight").extents[0], r = call["R"];
   if (call["dim"] % 32 != 0 || rows % call["parts"] != 0 ||
       call.At("weight").extents[1] % 32 != 0) {
-    return absl::InvalidArgumentError("sizes are whole");
+    return InvalidArgument("sizes are whole");
   }
   const RowPart part(rows, call["parts"]);
   if (r == 32 && (rows % 32 != 0 || part.rows % 32 != 0)) {
-    return absl::InvalidArgumentError("block codes want whole blocks");
+    return InvalidArgument("block codes want whole blocks");
   }
   const Bytes weight = part.Of(BytesOf<2>(call, "weight"));
   const Bytes row_codes = part.Of(RowCodes(BytesOf<2>(call, "scale"), rows, r));
@@ -88,9 +89,8 @@ absl::Status FusedReference(const Call& call, bool o) {
     // Codes of blocks stay so.
     Bytes codes = row_codes;
     if (r == 32) {
-      const auto folded = reference::FoldRowCodes(row_codes);
-      if (!folded.ok()) return folded.status();
-      codes = *folded;
+      LANEWISE_ASSIGN_OR_RETURN(const auto folded, reference::FoldRowCodes(row_codes));
+      codes = folded;
     }
     moved = flashmla::PermuteWoA(weight, codes, call["heads"]);
   } else {
@@ -108,12 +108,12 @@ absl::Status FusedRun(const Call& call, bool o) {
   const LinearSource source =
       RowPart(n, call["parts"])
           .Of(LinearSource::Whole(n, k, LinearSource::WeightForm::kE4m3, call["R"]));
-  const auto plans = o ? flashmla::PlanWoA(source, call["heads"])
-                       : flashmla::PlanWqB(source, call["heads"] / call["parts"]);
-  if (!plans.ok()) return plans.status();
+  LANEWISE_ASSIGN_OR_RETURN(const auto plans,
+                            o ? flashmla::PlanWoA(source, call["heads"])
+                              : flashmla::PlanWqB(source, call["heads"] / call["parts"]));
   FillOutputs(call);
   return RunAndRestore(call, {"weight", "scale"},
-                       {{&plans->codes, "codes"}, {&plans->weight, "bytes"}},
+                       {{&plans.codes, "codes"}, {&plans.weight, "bytes"}},
                        {"weight_again", "scale_again"});
 }
 
@@ -176,24 +176,24 @@ absl::Status LinearReference(const Call& call) {
   const std::int64_t n = call["N"], r = call["R"];
   const RowPart part(n, call["parts"]);
   if (call["K"] % 32 != 0 || n % call["parts"] != 0) {
-    return absl::InvalidArgumentError("sizes are whole");
+    return InvalidArgument("sizes are whole");
   }
   if (r == 32 && (n % 32 != 0 || part.rows % 32 != 0)) {
-    return absl::InvalidArgumentError("block codes want whole blocks");
+    return InvalidArgument("block codes want whole blocks");
   }
-  const auto linear = gfx950::ProcessLinear(part.Of(BytesOf<2>(call, "weight")),
-                                            part.Of(RowCodes(BytesOf<2>(call, "scale"), n, r)),
-                                            call["invariant"] == 1);
-  if (!linear.ok()) return linear.status();
-  *call.Data<std::uint32_t>("kind") = static_cast<std::uint32_t>(linear->kind);
-  if (linear->kind == gfx950::LinearKind::kBf16) {
-    const auto& values = std::get<Tensor<Bf16, 2>>(linear->weight);
+  LANEWISE_ASSIGN_OR_RETURN(
+      const auto linear, gfx950::ProcessLinear(part.Of(BytesOf<2>(call, "weight")),
+                                               part.Of(RowCodes(BytesOf<2>(call, "scale"), n, r)),
+                                               call["invariant"] == 1));
+  *call.Data<std::uint32_t>("kind") = static_cast<std::uint32_t>(linear.kind);
+  if (linear.kind == gfx950::LinearKind::kBf16) {
+    const auto& values = std::get<Tensor<Bf16, 2>>(linear.weight);
     std::memcpy(call.Data("bytes"), values.data(), static_cast<std::size_t>(2 * values.size()));
   } else {
-    const auto& bytes = std::get<Bytes>(linear->weight);
+    const auto& bytes = std::get<Bytes>(linear.weight);
     std::copy_n(bytes.data(), bytes.size(), call.Data<std::uint8_t>("bytes"));
   }
-  std::copy_n(linear->codes.data(), linear->codes.size(), call.Data<std::uint8_t>("codes"));
+  std::copy_n(linear.codes.data(), linear.codes.size(), call.Data<std::uint8_t>("codes"));
   CopyBack(call, part, r);
   return absl::OkStatus();
 }
@@ -209,13 +209,11 @@ absl::Status LinearRun(const Call& call) {
                          part.rows, columns);
   }
   const gfx950::LinearKind kind = gfx950::ChooseKind(folds, k, call["invariant"] == 1);
-  const auto plans = gfx950::PlanLinear(source, kind);
-  if (!plans.ok()) return plans.status();
+  LANEWISE_ASSIGN_OR_RETURN(const auto plans, gfx950::PlanLinear(source, kind));
   FillOutputs(call);
-  const absl::Status status = RunAndRestore(call, {"weight", "scale"},
-                                            {{&plans->codes, "codes"}, {&plans->weight, "bytes"}},
-                                            {"weight_again", "scale_again"});
-  if (!status.ok()) return status;
+  LANEWISE_RETURN_IF_ERROR(RunAndRestore(call, {"weight", "scale"},
+                                         {{&plans.codes, "codes"}, {&plans.weight, "bytes"}},
+                                         {"weight_again", "scale_again"}));
   *call.Data<std::uint32_t>("kind") = static_cast<std::uint32_t>(kind);
   return absl::OkStatus();
 }
@@ -269,11 +267,12 @@ const Registration kBf16([] {
     return values.status();
   };
   operation.host = [](const Call& call) -> absl::Status {
-    const auto plans = gfx950::PlanLinear(
-        LinearSource::Whole(call["N"], call["K"], LinearSource::WeightForm::kE4m3, 1),
-        gfx950::LinearKind::kBf16);
-    if (!plans.ok()) return plans.status();
-    return RunPlan(plans->weight, {call.Bytes("weight"), call.Bytes("scale")},
+    LANEWISE_ASSIGN_OR_RETURN(
+        const auto plans,
+        gfx950::PlanLinear(
+            LinearSource::Whole(call["N"], call["K"], LinearSource::WeightForm::kE4m3, 1),
+            gfx950::LinearKind::kBf16));
+    return RunPlan(plans.weight, {call.Bytes("weight"), call.Bytes("scale")},
                    {.threads = static_cast<int>(call["threads"])}, call.Bytes("bytes"))
         .status();
   };

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/status.h"
 #include "hip/common/mx_quantize.h"
 #include "reference/quantize/mx.h"
 #include "tests/differential/loaded.h"
@@ -43,11 +44,10 @@ template <class T>
 absl::Status Reference(const Call& call, const Format& format) {
   Tensor<T, 2> x(call["M"], call["K"]);
   std::memcpy(x.data(), call.Data("x"), call.Bytes("x").size());
-  const absl::StatusOr<reference::Quantized> quantized =
-      reference::Quantize(x, Options(call, format));
-  if (!quantized.ok()) return quantized.status();
-  std::copy_n(quantized->elements.data(), call.At("elements").bytes, call.Bytes("elements").data());
-  std::copy_n(quantized->codes.data(), call.At("codes").bytes, call.Bytes("codes").data());
+  LANEWISE_ASSIGN_OR_RETURN(const reference::Quantized quantized,
+                            reference::Quantize(x, Options(call, format)));
+  std::copy_n(quantized.elements.data(), call.At("elements").bytes, call.Bytes("elements").data());
+  std::copy_n(quantized.codes.data(), call.At("codes").bytes, call.Bytes("codes").data());
   return absl::OkStatus();
 }
 
@@ -68,10 +68,10 @@ absl::Status OnHost(const Call& call, const Format& format) {
 
 template <class T>
 absl::Status Launch(const Call& call, const Format& format) {
-  const absl::StatusOr<const hip::MxQuantize*> launcher = Loaded<hip::MxQuantize>(*call.device);
-  if (!launcher.ok()) return launcher.status();
+  LANEWISE_ASSIGN_OR_RETURN(const hip::MxQuantize* const launcher,
+                            Loaded<hip::MxQuantize>(*call.device));
   const reference::QuantizeOptions options = Options(call, format);
-  return (*launcher)->Launch(
+  return launcher->Launch(
       {.input = sizeof(T) == 4 ? FloatType::kF32 : FloatType::kBf16,
        .format = format.format,
        .quantizer = {.rule = options.rule,

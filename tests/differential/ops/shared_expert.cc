@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "formats/formats.h"
 #include "reference/gemm/activation.h"
@@ -26,7 +27,7 @@ using hip::gfx942::SharedExpert;
 absl::Status Reference(const Call& call) {
   const std::int64_t tokens = call["T"], hidden = call["hidden"], inter = call["inter"];
   if (hidden % 32 != 0 || inter % 32 != 0) {
-    return absl::InvalidArgumentError("hidden and inter are multiples of 32");
+    return InvalidArgument("hidden and inter are multiples of 32");
   }
   if (tokens == 0) return absl::OkStatus();
   Tensor<Bf16, 2> x(tokens, hidden);
@@ -34,33 +35,31 @@ absl::Status Reference(const Call& call) {
   const DenseRows gate_up = RowsOfCopy(call, "gate_up", "gate_up_codes", 0, 2 * inter, hidden);
   const DenseRows down = RowsOfCopy(call, "down", "down_codes", 0, hidden, inter);
   constexpr auto kFnuz = ElementFormat::kE4m3Fnuz;
-  const auto out = judge::SharedExpert(x, {kFnuz, gate_up.elements, gate_up.codes},
-                                       {kFnuz, down.elements, down.codes},
-                                       call["swiglu"] == 1 ? kGptOssSwiglu : kDeepSeekSwiglu);
-  if (!out.ok()) return out.status();
-  std::copy_n(out->data(), out->size(), call.Data<Bf16>("out"));
+  LANEWISE_ASSIGN_OR_RETURN(
+      const auto out,
+      judge::SharedExpert(
+          x, {kFnuz, gate_up.elements, gate_up.codes}, {kFnuz, down.elements, down.codes},
+          call["swiglu"] == 1 ? kGptOssSwiglu : kDeepSeekSwiglu));
+  std::copy_n(out.data(), out.size(), call.Data<Bf16>("out"));
   return absl::OkStatus();
 }
 
 absl::Status Launch(const Call& call) {
-  const absl::StatusOr<const SharedExpert*> expert = Loaded<SharedExpert>(*call.device);
-  if (!expert.ok()) return expert.status();
+  LANEWISE_ASSIGN_OR_RETURN(const SharedExpert* const expert, Loaded<SharedExpert>(*call.device));
   SharedExpert::Problem problem;
   problem.tokens = call["T"];
   problem.hidden = call["hidden"];
   problem.inter = call["inter"];
   if (call["swiglu"] == 1) problem.swiglu = kGptOssSwiglu;
-  const absl::StatusOr<hip::LaunchCost> cost = SharedExpert::Cost(problem);
-  if (!cost.ok()) return cost.status();
-  if (cost->workspace_bytes != call.At("workspace").bytes) {
-    return absl::InternalError(absl::StrCat("the workspace is ", call.At("workspace").bytes,
-                                            " bytes, the launcher wants ", cost->workspace_bytes));
+  LANEWISE_ASSIGN_OR_RETURN(const hip::LaunchCost cost, SharedExpert::Cost(problem));
+  if (cost.workspace_bytes != call.At("workspace").bytes) {
+    return Internal("the workspace is ", call.At("workspace").bytes, " bytes, the launcher wants ",
+                    cost.workspace_bytes);
   }
-  return (*expert)->Launch(problem,
-                           {call.Data("gate_up"), call.Data("gate_up_codes"), call.Data("down"),
-                            call.Data("down_codes")},
-                           {call.Data("x"), call.Data("out"), call.Data("workspace")},
-                           *call.stream);
+  return expert->Launch(problem,
+                        {call.Data("gate_up"), call.Data("gate_up_codes"), call.Data("down"),
+                         call.Data("down_codes")},
+                        {call.Data("x"), call.Data("out"), call.Data("workspace")}, *call.stream);
 }
 
 // All of the intermediate columns, few hidden ones. (All of those are among the shapes of the dense
