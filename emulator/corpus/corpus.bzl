@@ -1,7 +1,7 @@
 """Kernels compiled at every level of optimisation."""
 
 load("@rules_cc//cc:defs.bzl", "CcInfo", "cc_common", "cc_library", "cc_test")
-load("@system_hip//:config.bzl", "HIP_COMPILER", "HIP_COMPILER_REQUIRES")
+load("@system_hip//:config.bzl", "HIP_COMPILER", "HIP_PROGRAM_REQUIRES")
 load("//hip:hip.bzl", "hip_code_object")
 
 LEVELS = ["O0", "O1", "O2", "O3"]
@@ -86,7 +86,7 @@ def hip_program_library(name, src, hdrs, deps):
         testonly = True,
         src = src,
         tags = ["manual"] if not HIP_COMPILER else [],
-        target_compatible_with = HIP_COMPILER_REQUIRES,
+        target_compatible_with = HIP_PROGRAM_REQUIRES,
         deps = [":" + name + "_headers"],
     )
     cc_library(
@@ -94,6 +94,6 @@ def hip_program_library(name, src, hdrs, deps):
         testonly = True,
         srcs = [":" + name + "_object"],
         linkstatic = True,
-        target_compatible_with = HIP_COMPILER_REQUIRES,
+        target_compatible_with = HIP_PROGRAM_REQUIRES,
         deps = [":" + name + "_headers"],
     )

@@ -329,9 +329,7 @@ absl::StatusOr<OwnKernel> ReadOwnKernel(const std::string& path, const std::stri
   } catch (const json::parse_error& error) {
     return InvalidArgument(path, ": ", error.what());
   }
-  if (!twice.empty()) {
-    return InvalidArgument(path, ": field '", twice, "': is there twice");
-  }
+  if (!twice.empty()) return InvalidArgument(path, ": field '", twice, "': is there twice");
   if (!object.is_object()) return InvalidArgument(path, ": no JSON object");
 
   Reader reader(object, path);
@@ -385,10 +383,10 @@ absl::StatusOr<OwnKernel> ReadOwnKernel(const std::string& path, const std::stri
     LANEWISE_ASSIGN_OR_RETURN(const Function function, FromLibrary(path, description));
     own.operation->host = function;
   } else {
-    const absl::StatusOr<std::shared_ptr<LoadedKernel>> kernel = FromCodeObject(path, description);
-    if (!kernel.ok()) return kernel.status();
-    own.operation->device = [kernel = *kernel](const Call& call) { return kernel->Run(call); };
-    own.load = [kernel = *kernel](const hip::Device& device) { return kernel->Load(device); };
+    LANEWISE_ASSIGN_OR_RETURN(const std::shared_ptr<LoadedKernel> kernel,
+                              FromCodeObject(path, description));
+    own.operation->device = [kernel](const Call& call) { return kernel->Run(call); };
+    own.load = [kernel](const hip::Device& device) { return kernel->Load(device); };
   }
   own.operation->chips = {description.arch};
   own.backend = library  ? std::string(kHost)

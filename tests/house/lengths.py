@@ -14,8 +14,6 @@ LONG_FILES = [
     "checkpoint/rewrite/quantize_test.cc",
     "emulator/decode/decoder.cc",
     "hip/gfx942/dense_gemv_test.cc",
-    "tests/differential/ops/planned_layers.cc",
-    "tests/differential/own_kernel.cc",
     "weights/pack_block.cc",
     "weights/packer.cc",
     "weights/tensor_plan.cc",
