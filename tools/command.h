@@ -8,8 +8,11 @@
 #include <functional>
 #include <string>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+
+namespace CLI {
+class App;  // its header costs ten seconds to compile
+}
 
 namespace lanewise::tools {
 
