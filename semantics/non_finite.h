@@ -2,8 +2,7 @@
 #define LANEWISE_SEMANTICS_NON_FINITE_H_
 
 // What a microscaling quantizer makes of a block with a NaN or an infinity: the word that the
-// reference, the code at speed and kernels share. For host and device; includes nothing of this
-// project.
+// reference, the code at speed and kernels share. For host and device; includes nothing of ours.
 
 #include <cstdint>
 #include <string_view>
