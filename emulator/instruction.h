@@ -13,6 +13,7 @@
 // Modifiers come from the instruction words at the bit positions of the ISA manuals.
 
 #include <cstdint>
+#include <optional>
 
 namespace lanewise::emulator {
 
@@ -30,10 +31,9 @@ struct Operand {
     kConstant,  // inline constant or literal, already widened to the operand's type by the decoder
   };
   Kind kind = Kind::kNone;
-  uint8_t dwords = 0;  // registers only
-  uint16_t index = 0;  // registers only
-  uint64_t constant =
-      0;  // kConstant: the bits, as f16, f32, f64 or integer, as the operand's type is
+  uint8_t dwords = 0;     // registers only
+  uint16_t index = 0;     // registers only
+  uint64_t constant = 0;  // kConstant: the bits of an f16, f32, f64 or integer, as the type is
 
   bool is_vector() const { return kind == Kind::kVector; }
   bool is_scalar() const { return kind == Kind::kScalar; }
@@ -128,6 +128,41 @@ enum class UndefinedRule : uint8_t {
   kOrNot,
 };
 
+// Of which lanes an instruction uses its vector source, and of which it writes the result.
+enum class LaneRule : uint8_t {
+  kActive,      // those that EXEC (or DPP's pattern) names
+  kAll,         // whatever EXEC says: matrix instructions
+  kOneRead,     // v_readlane: reads the lane that source 1 names
+  kFirstRead,   // v_readfirstlane: reads the first active lane
+  kOneWritten,  // v_writelane: writes the lane that source 1 names
+};
+
+// Which bits of its scalar sources a result depends on.
+enum class ScalarRule : uint8_t {
+  kAllBits,
+  kLastIsLaneMask,  // the last source, where it has 64 bits, is a bit a lane: active lanes' matter
+  kActiveBits,      // those where EXEC has a 1: s_and_saveexec
+  kInactiveBits,    // those where EXEC has a 0: s_or_saveexec
+};
+
+// What is to be known of an instruction beside its handler, which it is registered with
+// (isa/dispatch.h). The defaults are right for most.
+struct Traits {
+  std::optional<InstructionClass> klass = std::nullopt;  // as the encoding says where there is none
+  UndefinedRule undefined = UndefinedRule::kFails;
+  LaneRule lanes = LaneRule::kActive;
+  ScalarRule scalars = ScalarRule::kAllBits;
+  // A part of the destination stays as it is, and may be undefined: LLVM lists it as a tied source.
+  bool keeps_rest = false;
+  // Source 2 is a 64-bit addend of which nobody looks at the upper half where the compiler has done
+  // a 32-bit multiply-add by the 64-bit one.
+  bool upper_addend_may_be_undefined = false;
+  bool to_lds = false;        // a global-to-LDS load by its mnemonic
+  bool order_shows = false;   // atomics whose results tell in which order workgroups ran
+  bool calls = false;         // may lead into another function
+  uint8_t matrix_passes = 0;  // for two formats below 8 bits, twice that otherwise; 0: ask LLVM
+};
+
 struct Instruction {
   Handler handler = nullptr;
   uint32_t pc = 0;   // byte offset from the start of the code object's text
@@ -136,7 +171,11 @@ struct Instruction {
   InstructionClass klass = InstructionClass::kOther;
   bool has_output_modifiers = false;  // omod, clamp, SDWA destination select or DPP
   bool has_input_modifiers = false;   // neg, abs, op_sel, SDWA source select or DPP
-  UndefinedRule undefined = UndefinedRule::kFails;
+  uint8_t kept_source = 255;  // the source that is the rest of the destination (Traits::keeps_rest)
+  bool order_shows = false;   // executed, it may tell in which order workgroups ran
+  bool polls = false;         // may be there to see what another wave or workgroup stores
+  bool stores = false;        // to memory that others can see
+  Traits traits;
   uint16_t matrix_cycles = 0;  // matrix instructions: cycles of the matrix core
   uint8_t dst_count = 0;
   uint8_t src_count = 0;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "emulator/machine/vector_operand.h"
@@ -18,13 +17,8 @@ bool IsMemoryStore(const Instruction& inst) {
          (inst.klass == InstructionClass::kScratch && inst.dst_count == 0);
 }
 
-bool StartsWith(const char* text, std::string_view part) {
-  return std::string_view(text).substr(0, part.size()) == part;
-}
-
 // Lanes whose value of a vector source the instruction uses.
 uint64_t LanesRead(const Wave& wave, const Instruction& inst, int source) {
-  if (inst.klass == InstructionClass::kMatrix) return kEveryLane;
   const uint64_t exec = wave.exec();
   if (inst.encoding == Encoding::kDpp) {
     const uint64_t written = WriteMask(wave, inst);
@@ -36,12 +30,17 @@ uint64_t LanesRead(const Wave& wave, const Instruction& inst, int source) {
     }
     return lanes & exec;
   }
-  if (StartsWith(inst.mnemonic, "v_readlane")) {
-    return uint64_t{1} << (wave.Read32(inst.src[1]) & 63);
-  }
-  if (StartsWith(inst.mnemonic, "v_writelane")) return 0;  // the tied destination
-  if (StartsWith(inst.mnemonic, "v_readfirstlane")) {
-    return exec == 0 ? 1 : exec & (~exec + 1);
+  switch (inst.traits.lanes) {
+    case LaneRule::kActive:
+      return exec;
+    case LaneRule::kAll:
+      return kEveryLane;
+    case LaneRule::kOneRead:
+      return uint64_t{1} << (wave.Read32(inst.src[1]) & 63);
+    case LaneRule::kFirstRead:
+      return exec == 0 ? 1 : exec & (~exec + 1);
+    case LaneRule::kOneWritten:  // the vector source is the tied destination
+      return 0;
   }
   return exec;
 }
@@ -84,16 +83,23 @@ uint64_t Bits(const Wave& wave, const Operand& operand) {
 
 // Whether a 64-bit scalar source is a bit a lane, of which only the active lanes' matter.
 bool IsLaneMask(const Instruction& inst, int source) {
-  if (inst.src[source].dwords != 2) return false;
-  return StartsWith(inst.mnemonic, "v_cndmask") || StartsWith(inst.mnemonic, "v_addc") ||
-         StartsWith(inst.mnemonic, "v_subb") || StartsWith(inst.mnemonic, "v_div_fmas");
+  return inst.traits.scalars == ScalarRule::kLastIsLaneMask && source + 1 == inst.src_count &&
+         inst.src[source].dwords == 2;
 }
 
 // The bits of a scalar source that the result depends on.
 uint64_t BitsThatMatter(const Wave& wave, const Instruction& inst, int source) {
-  if (IsLaneMask(inst, source)) return wave.exec();
-  if (StartsWith(inst.mnemonic, "s_and_saveexec")) return wave.exec();
-  if (StartsWith(inst.mnemonic, "s_or_saveexec")) return ~wave.exec();
+  switch (inst.traits.scalars) {
+    case ScalarRule::kAllBits:
+      break;
+    case ScalarRule::kLastIsLaneMask:
+      if (IsLaneMask(inst, source)) return wave.exec();
+      break;
+    case ScalarRule::kActiveBits:
+      return wave.exec();
+    case ScalarRule::kInactiveBits:
+      return ~wave.exec();
+  }
   return ~uint64_t{0};
 }
 
@@ -102,14 +108,15 @@ uint64_t UndefinedResult(const Wave& wave, const WaveShadow& shadow, const Instr
   const Operand& a = inst.src[0];
   const Operand& b = inst.src[1];
   const uint64_t undefined_a = UndefinedBits(shadow, a);
-  if (inst.undefined == UndefinedRule::kCopies) return undefined_a;
+  if (inst.traits.undefined == UndefinedRule::kCopies) return undefined_a;
   const uint64_t undefined_b = UndefinedBits(shadow, b);
-  if (inst.undefined == UndefinedRule::kSelect) return wave.scc() ? undefined_a : undefined_b;
+  if (inst.traits.undefined == UndefinedRule::kSelect)
+    return wave.scc() ? undefined_a : undefined_b;
   const uint64_t zeros_hide_a = ~undefined_b & ~Bits(wave, b);  // where b is a defined 0
   const uint64_t ones_hide_a = ~undefined_b & Bits(wave, b);
   const uint64_t zeros_hide_b = ~undefined_a & ~Bits(wave, a);
   const uint64_t ones_hide_b = ~undefined_a & Bits(wave, a);
-  switch (inst.undefined) {
+  switch (inst.traits.undefined) {
     case UndefinedRule::kAnd:
       return (undefined_a & ~zeros_hide_a) | (undefined_b & ~zeros_hide_b);
     case UndefinedRule::kOr:
@@ -173,20 +180,19 @@ void CheckVectorSource(Wave& wave, WaveShadow& shadow, const Instruction& inst, 
     if (!UsesDword(inst, source, i)) continue;
     const int row = operand.index + i;
     if (waits && VectorPending(shadow, row)) return FailPending(wave, shadow, row, true);
-    if (shadow.defined[row] == kEveryLane) continue;
+    // Bytes of a register are not followed: what is written in part counts as written.
+    if (source == inst.kept_source || shadow.defined[row] == kEveryLane) continue;
     if (!have_lanes) {
       lanes = LanesRead(wave, inst, source);
       have_lanes = true;
     }
     const uint64_t undefined = lanes & ~shadow.defined[row];
     if (undefined == 0) continue;
-    // A 32-bit multiply-add done by the 64-bit one: nobody looks at the upper half.
-    const bool only_upper =
-        source == 2 && i == 1 && StartsWith(inst.mnemonic, "v_mad_") && operand.dwords == 2;
+    const bool only_upper = source == 2 && i == 1 && inst.traits.upper_addend_may_be_undefined;
     if (undefined_fails && !only_upper) return FailUndefined(wave, VectorName(row), undefined);
     // v_cndmask takes source 1 where the mask has a 1, else source 0.
     uint64_t taken = undefined;
-    if (inst.undefined == UndefinedRule::kSelect) {
+    if (inst.traits.undefined == UndefinedRule::kSelect) {
       const uint64_t mask = wave.Read64(inst.src[2]);
       taken &= source == 0 ? ~mask : mask;
     }
@@ -255,7 +261,7 @@ void CheckBefore(Wave& wave, const Instruction& inst) {
   WaveShadow& shadow = *wave.context->ShadowOf(wave);
   const bool uninitialised = (wave.context->checks & kCheckUninitialised) != 0;
   const bool waits = (wave.context->checks & kCheckWaits) != 0;
-  const bool undefined_fails = uninitialised && inst.undefined == UndefinedRule::kFails;
+  const bool undefined_fails = uninitialised && inst.traits.undefined == UndefinedRule::kFails;
   const bool is_store = IsMemoryStore(inst);
   for (int i = 0; i < inst.src_count; ++i) {
     const Operand& operand = inst.src[i];
@@ -305,9 +311,11 @@ void NoteAfter(Wave& wave, const Instruction& inst) {
   const bool lgkm = WritesByLgkm(inst);
   if (vm) {
     ++shadow.vm_issued;
-    // The counter has 6 bits; issue stalls where it is full.
-    if (shadow.vm_issued > 63)
-      shadow.vm_completed = std::max(shadow.vm_completed, shadow.vm_issued - 63);
+    // Issue stalls where the counter is full.
+    const uint32_t most = TraitsOf(wave.arch).vm_outstanding;
+    if (shadow.vm_issued > most) {
+      shadow.vm_completed = std::max(shadow.vm_completed, shadow.vm_issued - most);
+    }
   }
   if (lgkm) {
     ++shadow.lgkm_issued;
@@ -328,13 +336,13 @@ void NoteAfter(Wave& wave, const Instruction& inst) {
       continue;
     }
     if (!operand.is_vector()) continue;
-    uint64_t lanes = inst.klass == InstructionClass::kMatrix ? kEveryLane : wave.exec();
+    uint64_t lanes = inst.traits.lanes == LaneRule::kAll ? kEveryLane : wave.exec();
     if (inst.encoding == Encoding::kDpp) lanes = WriteMask(wave, inst);
     // A move or v_writelane of a scalar that was never written. One that is written in part counts
     // as written from here on: lanes have no bits.
-    const bool copies_scalar = inst.undefined == UndefinedRule::kCopies &&
+    const bool copies_scalar = inst.traits.undefined == UndefinedRule::kCopies &&
                                static_cast<uint32_t>(UndefinedBits(shadow, inst.src[0])) == ~0u;
-    if (StartsWith(inst.mnemonic, "v_writelane")) {
+    if (inst.traits.lanes == LaneRule::kOneWritten) {
       lanes = uint64_t{1} << (wave.Read32(inst.src[1]) & 63);
     }
     for (int d = 0; d < operand.dwords; ++d) {

@@ -43,92 +43,63 @@ const char* Intern(std::string_view text) {
   return kTexts->emplace(text).first->c_str();
 }
 
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 bool StartsWith(std::string_view text, std::string_view part) {
   return text.substr(0, part.size()) == part;
 }
 
-InstructionClass ClassOf(Encoding encoding, std::string_view mnemonic, const MemoryFields& mem) {
+InstructionClass ClassOf(Encoding encoding, const Traits& traits, const MemoryFields& mem) {
   switch (encoding) {
     case Encoding::kSopp:
-      if (StartsWith(mnemonic, "s_waitcnt")) return InstructionClass::kWait;
-      if (mnemonic == "s_barrier") return InstructionClass::kBarrier;
-      if (Contains(mnemonic, "branch")) return InstructionClass::kBranch;
-      return InstructionClass::kOther;
+      return traits.klass.value_or(InstructionClass::kOther);
     case Encoding::kSop1:
     case Encoding::kSop2:
     case Encoding::kSopc:
     case Encoding::kSopk:
-      return InstructionClass::kScalar;
+      return traits.klass.value_or(InstructionClass::kScalar);
     case Encoding::kSmem:
-      return InstructionClass::kScalarMemory;
+      return traits.klass.value_or(InstructionClass::kScalarMemory);
     case Encoding::kDs:
-      return Contains(mnemonic, "permute") || Contains(mnemonic, "swizzle")
-                 ? InstructionClass::kCrossLane
-                 : InstructionClass::kLds;
+      return traits.klass.value_or(InstructionClass::kLds);
     case Encoding::kFlat:
       if (mem.segment == MemoryFields::Segment::kScratch) return InstructionClass::kScratch;
-      [[fallthrough]];
+      return traits.klass.value_or(InstructionClass::kOther);
     case Encoding::kMubuf:
-      if (Contains(mnemonic, "_atomic")) return InstructionClass::kAtomic;
-      if (Contains(mnemonic, "_store")) return InstructionClass::kGlobalStore;
-      if (Contains(mnemonic, "_load")) return InstructionClass::kGlobalLoad;
-      return InstructionClass::kOther;
+      return traits.klass.value_or(InstructionClass::kOther);
+    case Encoding::kDpp:
+      return InstructionClass::kCrossLane;
+    default:
+      return traits.klass.value_or(InstructionClass::kVector);
+  }
+}
+
+bool HasData(const Traits& traits) {
+  return traits.klass == InstructionClass::kGlobalStore ||
+         traits.klass == InstructionClass::kAtomic;
+}
+
+// What the order of workgroups and waves has to know (launch/launch.h).
+void NoteSharing(Instruction& inst) {
+  const bool returns = inst.dst_count > 0;
+  switch (inst.klass) {
+    case InstructionClass::kAtomic:
+      inst.order_shows = inst.traits.order_shows || inst.mem.sc0;
+      inst.polls = returns;
+      inst.stores = !returns;
+      break;
+    case InstructionClass::kGlobalLoad:
+      // Past the caches of a compute unit: it is there to see other workgroups' stores.
+      inst.order_shows = inst.polls = inst.mem.sc1;
+      break;
+    case InstructionClass::kGlobalStore:
+      inst.stores = true;
+      break;
+    case InstructionClass::kLds:
+      inst.polls = returns;
+      inst.stores = !returns;
+      break;
     default:
       break;
   }
-  if (Contains(mnemonic, "mfma") || Contains(mnemonic, "smfmac")) return InstructionClass::kMatrix;
-  if (encoding == Encoding::kDpp || Contains(mnemonic, "lane")) return InstructionClass::kCrossLane;
-  for (std::string_view part : {"_rcp_", "_rsq_", "_sqrt_", "_exp_", "_log_", "_sin_", "_cos_"}) {
-    if (Contains(mnemonic, part)) return InstructionClass::kVectorTranscendental;
-  }
-  return InstructionClass::kVector;
-}
-
-UndefinedRule UndefinedRuleOf(std::string_view mnemonic) {
-  struct Entry {
-    std::string_view mnemonic;
-    UndefinedRule rule;
-  };
-  constexpr Entry kRules[] = {
-      {"v_mov_b32", UndefinedRule::kCopies},
-      {"v_mov_b64", UndefinedRule::kCopies},
-      {"v_pk_mov_b32", UndefinedRule::kCopies},
-      {"v_swap_b32", UndefinedRule::kCopies},
-      {"v_accvgpr_read_b32", UndefinedRule::kCopies},
-      {"v_accvgpr_write_b32", UndefinedRule::kCopies},
-      {"v_accvgpr_mov_b32", UndefinedRule::kCopies},
-      {"v_readlane_b32", UndefinedRule::kCopies},
-      {"v_readfirstlane_b32", UndefinedRule::kCopies},
-      {"v_writelane_b32", UndefinedRule::kCopies},
-      {"v_cndmask_b32", UndefinedRule::kSelect},
-      {"s_mov_b32", UndefinedRule::kCopies},
-      {"s_mov_b64", UndefinedRule::kCopies},
-      {"s_not_b32", UndefinedRule::kCopies},
-      {"s_not_b64", UndefinedRule::kCopies},
-      {"s_cselect_b32", UndefinedRule::kSelect},
-      {"s_cselect_b64", UndefinedRule::kSelect},
-      {"s_and_b32", UndefinedRule::kAnd},
-      {"s_and_b64", UndefinedRule::kAnd},
-      {"s_nand_b64", UndefinedRule::kAnd},
-      {"s_andn2_b32", UndefinedRule::kAndNot},
-      {"s_andn2_b64", UndefinedRule::kAndNot},
-      {"s_or_b32", UndefinedRule::kOr},
-      {"s_or_b64", UndefinedRule::kOr},
-      {"s_nor_b64", UndefinedRule::kOr},
-      {"s_orn2_b32", UndefinedRule::kOrNot},
-      {"s_orn2_b64", UndefinedRule::kOrNot},
-      {"s_xor_b32", UndefinedRule::kXor},
-      {"s_xor_b64", UndefinedRule::kXor},
-      {"s_xnor_b64", UndefinedRule::kXor},
-  };
-  for (const Entry& entry : kRules) {
-    if (entry.mnemonic == mnemonic) return entry.rule;
-  }
-  return UndefinedRule::kFails;
 }
 
 class LlvmDecoder final : public Decoder {
@@ -158,22 +129,21 @@ class LlvmDecoder final : public Decoder {
     inst.encoding = EncodingOf(words);
     const char* printed = printer_->getMnemonic(mc).first;
     inst.mnemonic = Intern(BaseMnemonic(printed == nullptr ? "?" : printed));
-    const std::string_view mnemonic = inst.mnemonic;
+    const HandlerTable::Entry* const entry = handlers_.Find(inst.mnemonic);
+    inst.handler = entry != nullptr ? entry->handler : FailUnknown;
+    if (entry != nullptr) inst.traits = entry->traits;
 
     TakeOperands(mc, words, inst);
     FieldContext fields;
     fields.has_scalar_result =
         inst.dst_count > 1 && inst.dst[0].is_vector() && inst.dst[1].is_scalar();
-    fields.is_compare = StartsWith(mnemonic, "v_cmp");
-    fields.is_matrix = Contains(mnemonic, "mfma") || Contains(mnemonic, "smfmac");
+    fields.is_matrix = inst.traits.klass == InstructionClass::kMatrix;
     ReadFields(words, fields, inst);
     if (inst.encoding == Encoding::kFlat) PlaceFlatOperands(inst);
     if (inst.encoding == Encoding::kMubuf) PlaceBufferOperands(inst);
-    inst.klass = ClassOf(inst.encoding, mnemonic, inst.mem);
-    inst.undefined = UndefinedRuleOf(mnemonic);
+    inst.klass = ClassOf(inst.encoding, inst.traits, inst.mem);
+    NoteSharing(inst);
     if (inst.klass == InstructionClass::kMatrix) inst.matrix_cycles = MatrixCycles(mc, inst);
-    const Handler handler = handlers_.Find(mnemonic);
-    inst.handler = handler != nullptr ? handler : FailUnknown;
     return inst;
   }
 
@@ -211,10 +181,9 @@ class LlvmDecoder final : public Decoder {
   // LLVM's scheduling tables give passes of 4 cycles. Those of the f8f6f4 instructions depend on
   // the formats: with an 8-bit one twice as many as without.
   uint16_t MatrixCycles(const llvm::MCInst& mc, const Instruction& inst) const {
-    if (Contains(inst.mnemonic, "f8f6f4")) {
+    if (inst.traits.matrix_passes != 0) {
       const bool wide = inst.mod.cbsz < 2 || inst.mod.blgp < 2;
-      const int passes = Contains(inst.mnemonic, "16x16x128") ? 4 : 8;
-      return static_cast<uint16_t>(passes * (wide ? 2 : 1) * 4);
+      return static_cast<uint16_t>(inst.traits.matrix_passes * (wide ? 2 : 1) * 4);
     }
     const llvm::MCSchedModel& model = target_->subtarget->getSchedModel();
     const unsigned index = target_->instructions->get(mc.getOpcode()).getSchedClass();
@@ -305,6 +274,8 @@ class LlvmDecoder final : public Decoder {
       if (i < results) {
         Add(operand, inst.dst, inst.dst_count, std::size(inst.dst));
       } else {
+        const bool preserves = inst.traits.keeps_rest || inst.encoding == Encoding::kSdwa;
+        if (tied && preserves) inst.kept_source = inst.src_count;
         Add(operand, inst.src, inst.src_count, std::size(inst.src));
       }
     }
@@ -369,9 +340,7 @@ class LlvmDecoder final : public Decoder {
       if (inst.src[i].is_vector() && count < 2) vectors[count++] = inst.src[i];
       if (inst.src[i].is_scalar()) scalar = inst.src[i];
     }
-    const bool to_lds = Contains(inst.mnemonic, "_lds_");
-    const bool has_data =
-        (Contains(inst.mnemonic, "_store") || Contains(inst.mnemonic, "_atomic")) && !to_lds;
+    const bool has_data = HasData(inst.traits);
     Operand address, data;
     if (has_data) {
       // LLVM lists the address first, but for scratch.
@@ -381,7 +350,7 @@ class LlvmDecoder final : public Decoder {
     } else if (count > 0) {
       address = vectors[0];
     }
-    inst.mem.lds = to_lds;
+    inst.mem.lds = inst.traits.to_lds;
     inst.src[0] = address;
     inst.src[1] = data;
     inst.src[2] = scalar;
@@ -402,7 +371,7 @@ class LlvmDecoder final : public Decoder {
         others[other_count++] = operand;
       }
     }
-    const bool has_data = Contains(inst.mnemonic, "_store") || Contains(inst.mnemonic, "_atomic");
+    const bool has_data = HasData(inst.traits);
     const bool has_address = inst.mem.offen || inst.mem.idxen;
     inst.src[0] = has_address ? vectors[has_data ? 1 : 0] : Operand();
     inst.src[1] = has_data ? vectors[0] : Operand();

@@ -105,9 +105,11 @@ void ReadMatrix(const InstructionWords& words, int size, Modifiers& mod) {
   mod.blgp = static_cast<uint8_t>(Bits(words.word[at + 1], 31, 29));
 }
 
-void ReadSdwa(const InstructionWords& words, const FieldContext& context, Modifiers& mod) {
+void ReadSdwa(const InstructionWords& words, Modifiers& mod) {
   const uint32_t word = words.word[1];
-  if (!context.is_compare) {
+  // A comparison has no destination select: its scalar destination stands there.
+  const bool is_compare = Bits(words.word[0], 31, 25) == 0x3e;
+  if (!is_compare) {
     mod.dst_sel = static_cast<SdwaSelect>(Bits(word, 10, 8));
     mod.dst_unused = static_cast<SdwaUnused>(Bits(word, 12, 11));
     mod.clamp = Bit(word, 13);
@@ -234,7 +236,7 @@ void ReadFields(const InstructionWords& words, const FieldContext& context, Inst
       }
       break;
     case Encoding::kSdwa:
-      ReadSdwa(words, context, mod);
+      ReadSdwa(words, mod);
       break;
     case Encoding::kDpp:
       ReadDpp(words, mod);

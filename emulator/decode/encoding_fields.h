@@ -18,10 +18,9 @@ struct InstructionWords {
 Encoding EncodingOf(const InstructionWords& words);
 
 // What VOP3 and SDWA share their bits with: an instruction with a scalar result beside a vector one
-// has no abs and no op_sel, a comparison under SDWA no destination select.
+// has no abs and no op_sel.
 struct FieldContext {
   bool has_scalar_result = false;
-  bool is_compare = false;
   bool is_matrix = false;
 };
 

@@ -138,7 +138,7 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device) {
     return NoDevice("hipGetDeviceProperties", device);
   }
   const Chip& chip = kChips[device];
-  const size_t lds = LdsPerWorkgroup(DeviceArch(device));
+  const size_t lds = TraitsOf(DeviceArch(device)).lds_bytes;
   hipDeviceProp_t& p = *properties;
   std::memset(&p, 0, sizeof(p));
   CopyText(chip.name, p.name);
@@ -182,7 +182,7 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device) {
 hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int device) {
   if (value == nullptr || !IsDevice(device)) return NoDevice("hipDeviceGetAttribute", device);
   const Chip& chip = kChips[device];
-  const int lds = static_cast<int>(LdsPerWorkgroup(DeviceArch(device)));
+  const int lds = static_cast<int>(TraitsOf(DeviceArch(device)).lds_bytes);
   switch (attribute) {
     case hipDeviceAttributeMaxThreadsPerBlock:
     case hipDeviceAttributeMaxBlockDimX:

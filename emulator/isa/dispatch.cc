@@ -3,39 +3,41 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 #include "emulator/isa/families.h"
 
 namespace lanewise::emulator {
 
-void HandlerTable::Add(std::string_view mnemonic, Handler handler) {
-  if (!handlers_.emplace(mnemonic, handler).second) {
+void HandlerTable::Add(std::string_view mnemonic, Handler handler, const Traits& traits) {
+  if (!entries_.emplace(mnemonic, Entry{handler, traits}).second) {
     std::fprintf(stderr, "two handlers for %.*s\n", static_cast<int>(mnemonic.size()),
                  mnemonic.data());
     std::abort();
   }
 }
 
-Handler HandlerTable::Find(std::string_view mnemonic) const {
-  const auto found = handlers_.find(std::string(mnemonic));
-  return found == handlers_.end() ? nullptr : found->second;
+const HandlerTable::Entry* HandlerTable::Find(std::string_view mnemonic) const {
+  const auto found = entries_.find(std::string(mnemonic));
+  return found == entries_.end() ? nullptr : &found->second;
 }
 
 std::vector<std::string> HandlerTable::Mnemonics() const {
   std::vector<std::string> names;
-  for (const auto& [name, handler] : handlers_) names.push_back(name);
+  for (const auto& [name, entry] : entries_) names.push_back(name);
   std::sort(names.begin(), names.end());
   return names;
 }
 
 const HandlerTable& HandlersFor(Arch arch) {
   static const auto* const kTables = [] {
-    auto* tables = new HandlerTable[2];
-    RegisterFamilies(Arch::kGfx942, tables[0]);
-    RegisterFamilies(Arch::kGfx950, tables[1]);
+    auto* tables = new HandlerTable[std::size(kArchs)];
+    for (const ArchTraits& chip : kArchs) {
+      RegisterFamilies(chip.arch, tables[static_cast<int>(chip.arch)]);
+    }
     return tables;
   }();
-  return kTables[arch == Arch::kGfx942 ? 0 : 1];
+  return kTables[static_cast<int>(arch)];
 }
 
 std::string_view BaseMnemonic(std::string_view mnemonic) {

@@ -1,7 +1,7 @@
 #ifndef LANEWISE_EMULATOR_ISA_DISPATCH_H_
 #define LANEWISE_EMULATOR_ISA_DISPATCH_H_
 
-// From mnemonic to handler.
+// From mnemonic to handler and traits.
 //
 // A key is the ISA manual's mnemonic in lower case without an encoding suffix: "v_add_f32" for
 // v_add_f32_e32, _e64, _sdwa and _dpp alike, "global_load_dword" with and without a scalar base.
@@ -18,6 +18,9 @@
 //          table.Add("v_add_f32", VectorOp<AddF32>);
 //      Operand fetch, source and destination modifiers, SDWA, DPP, EXEC and denormal modes are the
 //      templates' work. The types in the function's signature say how an operand is read.
+//      What the checker, the counters and the order of workgroups have to know goes with it, as
+//      Traits (instruction.h), where the defaults are not right:
+//          table.Add("v_mov_b32", VectorOp<Move32>, {.undefined = UndefinedRule::kCopies});
 //   3. An operation that is not lane by lane (v_readlane, v_permlane) is a Handler of its own over
 //      Wave: fetch its operands by FetchRows or Wave::Read32, write Wave::vector and Wave::scalar.
 //   4. Where the chips differ under one mnemonic (fp8 is FNUZ on gfx942, OCP on gfx950), register a
@@ -38,17 +41,22 @@ namespace lanewise::emulator {
 
 class HandlerTable {
  public:
+  struct Entry {
+    Handler handler = nullptr;
+    Traits traits;
+  };
+
   // Registers a handler; a second one for the same mnemonic is a programming error and aborts.
-  void Add(std::string_view mnemonic, Handler handler);
+  void Add(std::string_view mnemonic, Handler handler, const Traits& traits = Traits());
 
   // nullptr where the mnemonic has no handler.
-  Handler Find(std::string_view mnemonic) const;
+  const Entry* Find(std::string_view mnemonic) const;
 
   // All registered mnemonics, sorted.
   std::vector<std::string> Mnemonics() const;
 
  private:
-  std::unordered_map<std::string, Handler> handlers_;
+  std::unordered_map<std::string, Entry> entries_;
 };
 
 // The table of a chip, made on first use.

@@ -19,6 +19,9 @@ void Nothing(Wave& /*wave*/, const Instruction& /*inst*/) {}
 
 void Barrier(Wave& wave, const Instruction& /*inst*/) { wave.state = Wave::State::kAtBarrier; }
 
+// What the wave waits for others have to do first.
+void Sleep(Wave& wave, const Instruction& /*inst*/) { wave.gives_up_turn = true; }
+
 void Trap(Wave& wave, const Instruction& inst) {
   wave.Fail(absl::StrCat("s_trap ", inst.imm & 0xff, ": the kernel trapped (assertion or abort)"));
 }
@@ -84,24 +87,26 @@ void WaitCount(Wave& wave, const Instruction& inst) {
 void RegisterProgramFlow(Arch /*arch*/, HandlerTable& table) {
   table.Add("s_endpgm", EndProgram);
   table.Add("s_endpgm_saved", EndProgram);
-  table.Add("s_barrier", Barrier);
+  table.Add("s_barrier", Barrier, {.klass = InstructionClass::kBarrier});
   table.Add("s_trap", Trap);
   table.Add("s_sethalt", Halt);
-  table.Add("s_waitcnt", WaitCount);
-  table.Add("s_branch", Jump);
-  table.Add("s_cbranch_scc0", Branch<SccZero>);
-  table.Add("s_cbranch_scc1", Branch<SccOne>);
-  table.Add("s_cbranch_vccz", Branch<VccZero>);
-  table.Add("s_cbranch_vccnz", Branch<VccNonzero>);
-  table.Add("s_cbranch_execz", Branch<ExecZero>);
-  table.Add("s_cbranch_execnz", Branch<ExecNonzero>);
+  table.Add("s_waitcnt", WaitCount, {.klass = InstructionClass::kWait});
+  constexpr Traits kBranch{.klass = InstructionClass::kBranch};
+  table.Add("s_branch", Jump, kBranch);
+  table.Add("s_cbranch_scc0", Branch<SccZero>, kBranch);
+  table.Add("s_cbranch_scc1", Branch<SccOne>, kBranch);
+  table.Add("s_cbranch_vccz", Branch<VccZero>, kBranch);
+  table.Add("s_cbranch_vccnz", Branch<VccNonzero>, kBranch);
+  table.Add("s_cbranch_execz", Branch<ExecZero>, kBranch);
+  table.Add("s_cbranch_execnz", Branch<ExecNonzero>, kBranch);
   table.Add("s_getpc_b64", GetPc);
-  table.Add("s_setpc_b64", SetPc);
-  table.Add("s_swappc_b64", SwapPc);
-  table.Add("s_call_b64", Call);
+  table.Add("s_setpc_b64", SetPc, {.calls = true});
+  table.Add("s_swappc_b64", SwapPc, {.calls = true});
+  table.Add("s_call_b64", Call, {.calls = true});
+  table.Add("s_sleep", Sleep);
   // Timing, priorities and messages to a host that does not listen.
-  for (const char* name : {"s_nop", "s_sleep", "s_setprio", "s_sendmsg", "s_ttracedata",
-                           "s_incperflevel", "s_decperflevel", "s_wakeup"}) {
+  for (const char* name : {"s_nop", "s_setprio", "s_sendmsg", "s_ttracedata", "s_incperflevel",
+                           "s_decperflevel", "s_wakeup"}) {
     table.Add(name, Nothing);
   }
 }

@@ -182,6 +182,7 @@ void DispatchState::Begin(Wave& wave, int id, const Extent& workgroup, WaveShado
   wave.state = Wave::State::kRunning;
   wave.arch = config_.object->arch();
   wave.id_in_group = id;
+  wave.gives_up_turn = wave.polled = wave.stored = false;
 }
 
 }  // namespace lanewise::emulator

@@ -13,33 +13,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "emulator/launch/dispatch_state.h"
+#include "emulator/launch/random.h"
 #include "emulator/launch/workgroup_runner.h"
 
 namespace lanewise::emulator {
 namespace {
 
+constexpr uint64_t kMaxTurn = uint64_t{1} << 40;
 constexpr uint64_t kNoBudget = ~uint64_t{0} / 2;
-// Instructions a workgroup may run before the next one gets a turn, where the order is fixed.
-constexpr uint64_t kSerialBudget = uint64_t{1} << 22;
 // Workgroups under way at a time then; about what one device of 304 compute units holds.
 constexpr size_t kMaxResident = 608;
-
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-// Whether workgroups can see in which order they ran.
-bool OrderShows(const Instruction& inst) {
-  if (inst.klass == InstructionClass::kAtomic) {
-    const std::string_view name = inst.mnemonic;
-    const bool sums_floats = Contains(name, "_f32") || Contains(name, "_f64") ||
-                             Contains(name, "_f16") || Contains(name, "_bf16");
-    return inst.mem.sc0 || sums_floats || Contains(name, "swap") || Contains(name, "_inc") ||
-           Contains(name, "_dec");
-  }
-  // Loads that bypass the caches of a compute unit are there to see other workgroups' stores.
-  return inst.klass == InstructionClass::kGlobalLoad && inst.mem.sc1;
-}
 
 // Looks through the kernel's own text: from its entry to the next kernel's, or everything where it
 // calls functions.
@@ -53,12 +36,10 @@ bool OrderShows(const CodeObject& object, const Kernel& kernel) {
   bool own = false;
   bool any = false;
   for (const Instruction& inst : program.instructions) {
-    const bool shows = OrderShows(inst);
-    any = any || shows;
+    any = any || inst.order_shows;
     if (inst.pc < kernel.entry || inst.pc >= end) continue;
-    own = own || shows;
-    const std::string_view name = inst.mnemonic;
-    calls = calls || name == "s_swappc_b64" || name == "s_setpc_b64" || name == "s_call_b64";
+    own = own || inst.order_shows;
+    calls = calls || inst.traits.calls;
   }
   return own || (calls && any);
 }
@@ -76,10 +57,10 @@ absl::Status CheckConfig(const LaunchConfig& config) {
         std::min<int64_t>(kernel.max_flat_workgroup_size, 1024)));
   }
   const uint64_t lds = uint64_t{kernel.group_segment_size} + config.dynamic_lds;
-  if (lds > LdsPerWorkgroup(config.object->arch())) {
+  if (lds > TraitsOf(config.object->arch()).lds_bytes) {
     return absl::InvalidArgumentError(absl::StrCat("kernel ", kernel.name, ": ", lds,
                                                    " bytes of LDS, the chip has ",
-                                                   LdsPerWorkgroup(config.object->arch())));
+                                                   TraitsOf(config.object->arch()).lds_bytes));
   }
   if (static_cast<int64_t>(config.arguments.size()) < kernel.ExplicitSize()) {
     return absl::InvalidArgumentError(
@@ -90,6 +71,12 @@ absl::Status CheckConfig(const LaunchConfig& config) {
     return absl::UnimplementedError(
         absl::StrCat("kernel ", kernel.name, " asks for a rounding other than to nearest even"));
   }
+  for (const uint64_t turn : {config.schedule.turn, config.schedule.group_turn}) {
+    if (turn == 0 || turn > kMaxTurn) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a turn of ", turn, " instructions, expected 1 to ", kMaxTurn));
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -99,7 +86,7 @@ int64_t WavesPerSimd(const LaunchConfig& config, int64_t registers, int64_t wave
   const int64_t by_registers = std::clamp<int64_t>(512 / std::max<int64_t>(registers, 8), 1, 8);
   int64_t groups = 4 * by_registers / waves;
   const int64_t lds = int64_t{config.kernel->group_segment_size} + config.dynamic_lds;
-  if (lds > 0) groups = std::min(groups, int64_t{LdsPerWorkgroup(config.object->arch())} / lds);
+  if (lds > 0) groups = std::min(groups, int64_t{TraitsOf(config.object->arch()).lds_bytes} / lds);
   return (std::max<int64_t>(groups, 1) * waves + 3) / 4;
 }
 
@@ -133,7 +120,9 @@ class GridRun {
       : config_(config), dispatch_(config), memory_(Memory(config, dispatch_)) {}
 
   absl::StatusOr<LaunchCounters> Run() {
-    if (OrderShows(*config_.object, *config_.kernel)) {
+    if (config_.schedule.seed) {
+      RunAtRandom();
+    } else if (OrderShows(*config_.object, *config_.kernel)) {
       RunInOrder();
     } else {
       RunInParallel();
@@ -164,7 +153,11 @@ class GridRun {
       // A workgroup after a failed one no longer matters, one before it might fail too.
       for (uint64_t i = next++; i < groups && i < failure_.workgroup; i = next++) {
         runner.Begin(i);
-        if (runner.Run(kNoBudget) == WorkgroupRunner::Result::kFailed) failure_.Note(runner);
+        WorkgroupRunner::Result result;
+        do {
+          result = runner.Run(kNoBudget);
+        } while (result == WorkgroupRunner::Result::kTurnOver);
+        if (result == WorkgroupRunner::Result::kFailed) failure_.Note(runner);
       }
       AddCounters(runner);
     };
@@ -180,7 +173,7 @@ class GridRun {
     std::vector<std::unique_ptr<WorkgroupRunner>> waiting;
     bool failed = false;
     const auto turn = [&](std::unique_ptr<WorkgroupRunner> runner) {
-      switch (runner->Run(kSerialBudget)) {
+      switch (runner->Run(config_.schedule.group_turn)) {
         case WorkgroupRunner::Result::kFailed:
           failure_.Note(*runner);
           failed = true;
@@ -188,7 +181,7 @@ class GridRun {
         case WorkgroupRunner::Result::kDone:
           idle.push_back(std::move(runner));
           break;
-        case WorkgroupRunner::Result::kBudgetSpent:
+        case WorkgroupRunner::Result::kTurnOver:
           waiting.push_back(std::move(runner));
           break;
       }
@@ -215,6 +208,34 @@ class GridRun {
     for (const std::unique_ptr<WorkgroupRunner>& runner : idle) AddCounters(*runner);
   }
 
+  // Any workgroup of those under way may be next, for any time.
+  void RunAtRandom() {
+    const uint64_t groups = config_.grid.Count();
+    SplitMix random{*config_.schedule.seed};
+    std::vector<std::unique_ptr<WorkgroupRunner>> idle;
+    std::vector<std::unique_ptr<WorkgroupRunner>> active;
+    uint64_t begun = 0;
+    while ((begun < groups || !active.empty()) && failure_.workgroup == ~uint64_t{0}) {
+      while (begun < groups && active.size() < kMaxResident) {
+        if (idle.empty()) {
+          idle.push_back(std::make_unique<WorkgroupRunner>(config_, dispatch_, memory_, begin_));
+        }
+        active.push_back(std::move(idle.back()));
+        idle.pop_back();
+        active.back()->Begin(begun++);
+      }
+      const size_t chosen = random.Below(active.size());
+      const uint64_t turn = random.Turn(config_.schedule.group_turn);
+      const WorkgroupRunner::Result result = active[chosen]->Run(turn);
+      if (result == WorkgroupRunner::Result::kTurnOver) continue;
+      if (result == WorkgroupRunner::Result::kFailed) failure_.Note(*active[chosen]);
+      idle.push_back(std::move(active[chosen]));
+      active[chosen] = std::move(active.back());
+      active.pop_back();
+    }
+    for (const std::unique_ptr<WorkgroupRunner>& runner : idle) AddCounters(*runner);
+  }
+
   void AddCounters(const WorkgroupRunner& runner) {
     const std::lock_guard<std::mutex> lock(counters_mutex_);
     counters_.Add(runner.counters());
@@ -230,8 +251,6 @@ class GridRun {
 };
 
 }  // namespace
-
-uint32_t LdsPerWorkgroup(Arch arch) { return arch == Arch::kGfx942 ? 65536 : 163840; }
 
 absl::StatusOr<LaunchCounters> Launch(const LaunchConfig& config) {
   if (absl::Status status = CheckConfig(config); !status.ok()) return status;

@@ -6,7 +6,7 @@
 // Workgroups run on several host threads. Where their order could show in the result (atomics that
 // return a value or add floats, loads that watch what other workgroups write), they run one after
 // the other in ascending order, each for a fixed number of instructions at most before the next one
-// gets a turn, so that a workgroup may wait for another. So a launch's results, its counters and
+// gets a turn (Schedule), so that a workgroup may wait for another. So a launch's results, its counters and
 // the failure it reports do not depend on the number of threads. What workgroups race for by plain
 // stores is undefined, as on the device.
 
@@ -38,6 +38,18 @@ struct TraceOptions {
   int wave = 0;
 };
 
+// Whose turn it is. Turns are short, since on a device all waves run at once: kernels rely on it, as
+// where one workgroup clears what others add to later. A wave also gives up its turn at s_sleep, and
+// where it branches backward having looked at memory that others write (LDS, atomics, loads past the
+// caches) and stored nothing; a workgroup whose waves all do so gives up its own.
+struct Schedule {
+  uint64_t turn = 32;          // instructions of a wave before the workgroup's next wave has a turn
+  uint64_t group_turn = 1024;  // of a workgroup before the next one, where workgroups run in order
+  // With a seed, workgroups and waves take turns in a random order and of random lengths, the same
+  // for the same seed: a way to find what depends on the schedule. One workgroup runs at a time.
+  std::optional<uint64_t> seed;
+};
+
 struct LaunchConfig {
   const CodeObject* object = nullptr;
   const Kernel* kernel = nullptr;
@@ -49,6 +61,7 @@ struct LaunchConfig {
   Checks checks = kAllChecks;
   int threads = 0;  // 0: one for each processor
   TraceOptions trace;
+  Schedule schedule;
   // What runs longer fails where it then is; none: it may.
   std::optional<std::chrono::steady_clock::duration> time_limit;
   TrafficRecorder* traffic = nullptr;  // notes each access, where there is one
@@ -57,9 +70,6 @@ struct LaunchConfig {
 // Runs to the end, or to the first failure in ascending order of workgroups: a fault or a report of
 // the checker, with kernel, workgroup, wave, pc, source line and instruction.
 absl::StatusOr<LaunchCounters> Launch(const LaunchConfig& config);
-
-// LDS that a workgroup of the chip can have, in bytes.
-uint32_t LdsPerWorkgroup(Arch arch);
 
 }  // namespace lanewise::emulator
 

@@ -11,11 +11,11 @@
 namespace lanewise::emulator {
 namespace {
 
-// A wave's turn: long enough to cost nothing, short enough that waves watching LDS make progress.
-constexpr uint64_t kTurn = 20000;
+// Rounds between two looks at the clock, a power of two.
+constexpr uint64_t kRoundsPerLook = 64;
 // LDS holds this before a kernel writes it.
 constexpr uint8_t kLdsPoison = 0xcd;
-// Room for frames that the compiler cannot count (recursion, alloca).
+// Space for frames that the compiler cannot count (recursion, alloca).
 constexpr uint32_t kDynamicStack = 16384;
 
 }  // namespace
@@ -57,6 +57,7 @@ void WorkgroupRunner::Begin(uint64_t index) {
   id_.y = static_cast<uint32_t>(index / config_.grid.x % config_.grid.y);
   id_.z = static_cast<uint32_t>(index / config_.grid.x / config_.grid.y);
   failed_wave_ = -1;
+  random_.state = config_.schedule.seed.value_or(0) ^ (index + 1) * 0x9e3779b97f4a7c15u;
   std::fill(context_.lds.begin(), context_.lds.end(), kLdsPoison);
   for (std::vector<uint8_t>& scratch : context_.scratch) {
     std::fill(scratch.begin(), scratch.end(), kLdsPoison);
@@ -78,25 +79,36 @@ void WorkgroupRunner::Begin(uint64_t index) {
 WorkgroupRunner::Result WorkgroupRunner::Run(uint64_t budget) {
   const uint64_t end = context_.clock + budget;
   for (;;) {
-    bool running = false;
-    bool alive = false;
-    for (const std::unique_ptr<Wave>& wave : waves_) {
-      if (wave->state == Wave::State::kRunning) {
-        RunWave(*wave, kTurn);
-        if (wave->state == Wave::State::kRunning) CheckTime(*wave);
-        if (wave->state == Wave::State::kFailed) {
-          failed_wave_ = wave->id_in_group;
-          return Result::kFailed;
-        }
-      }
-      running = running || wave->state == Wave::State::kRunning;
-      alive = alive || wave->state != Wave::State::kDone;
-    }
-    if (!alive) return Result::kDone;
+    const Round round = RunRound();
+    if (failed_wave_ >= 0) return Result::kFailed;
+    if (!round.alive) return Result::kDone;
     // Waves that have ended count as arrived.
-    if (!running) ReleaseBarrier();
-    if (context_.clock >= end) return Result::kBudgetSpent;
+    if (!round.running) ReleaseBarrier();
+    if (context_.clock >= end || (round.running && !round.progress)) return Result::kTurnOver;
   }
+}
+
+WorkgroupRunner::Round WorkgroupRunner::RunRound() {
+  Round round;
+  const bool look = (rounds_++ & (kRoundsPerLook - 1)) == 0;
+  const bool at_random = config_.schedule.seed.has_value();
+  const size_t first = at_random ? random_.Below(waves_.size()) : 0;
+  for (size_t i = 0; i < waves_.size(); ++i) {
+    Wave& wave = *waves_[(first + i) % waves_.size()];
+    if (wave.state == Wave::State::kRunning) {
+      wave.gives_up_turn = false;
+      RunWave(wave, at_random ? random_.Turn(config_.schedule.turn) : config_.schedule.turn);
+      if (look && wave.state == Wave::State::kRunning) CheckTime(wave);
+      if (wave.state == Wave::State::kFailed) {
+        failed_wave_ = wave.id_in_group;
+        return round;
+      }
+      round.progress = round.progress || !wave.gives_up_turn;
+    }
+    round.running = round.running || wave.state == Wave::State::kRunning;
+    round.alive = round.alive || wave.state != Wave::State::kDone;
+  }
+  return round;
 }
 
 void WorkgroupRunner::ReleaseBarrier() {
@@ -127,7 +139,8 @@ void WorkgroupRunner::RunInstructions(Wave& wave, uint64_t budget) {
   LaunchCounters& counters = context_.counters;
   const bool tracing = config_.trace.out != nullptr && config_.trace.workgroup == index_ &&
                        config_.trace.wave == wave.id_in_group;
-  for (uint64_t i = 0; i < budget && wave.state == Wave::State::kRunning; ++i) {
+  for (uint64_t i = 0; i < budget && wave.state == Wave::State::kRunning && !wave.gives_up_turn;
+       ++i) {
     const Instruction* const inst = program.At(wave.next_pc);
     failed_pc_ = wave.next_pc;
     if (inst == nullptr) {
@@ -149,7 +162,16 @@ void WorkgroupRunner::RunInstructions(Wave& wave, uint64_t budget) {
       inst->handler(wave, *inst);
     }
     if constexpr (kChecking) NoteAfter(wave, *inst);
+    wave.polled = wave.polled || inst->polls;
+    wave.stored = wave.stored || inst->stores;
+    if (wave.next_pc <= inst->pc) NoteBackward(wave);
   }
+}
+
+// Nothing but another wave can change what a loop sees that looks at memory and stores nothing.
+void WorkgroupRunner::NoteBackward(Wave& wave) {
+  wave.gives_up_turn = wave.gives_up_turn || (wave.polled && !wave.stored);
+  wave.polled = wave.stored = false;
 }
 
 // s_set_gpr_idx_on: M0 holds an index in its low byte, added to the vector registers of the sources
@@ -186,7 +208,10 @@ std::string WorkgroupRunner::Failure() const {
   return absl::StrFormat("kernel %s, workgroup (%d, %d, %d), wave %d, pc 0x%x%s%s%s `%s`: %s",
                          config_.kernel->name, id_.x, id_.y, id_.z, wave.id_in_group, failed_pc_,
                          line.empty() ? "" : " (", line, line.empty() ? "" : ")",
-                         config_.object->Disassemble(failed_pc_), wave.failure());
+                         config_.object->Disassemble(failed_pc_), wave.failure()) +
+         (config_.schedule.seed
+              ? absl::StrCat(" (under the random schedule of seed ", *config_.schedule.seed, ")")
+              : "");
 }
 
 }  // namespace lanewise::emulator

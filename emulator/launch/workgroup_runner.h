@@ -11,6 +11,7 @@
 
 #include "emulator/launch/dispatch_state.h"
 #include "emulator/launch/launch.h"
+#include "emulator/launch/random.h"
 #include "emulator/machine/wave.h"
 #include "emulator/machine/workgroup.h"
 
@@ -18,7 +19,7 @@ namespace lanewise::emulator {
 
 class WorkgroupRunner {
  public:
-  enum class Result { kDone, kFailed, kBudgetSpent };
+  enum class Result { kDone, kFailed, kTurnOver };
 
   // `begin` is when the launch began: LaunchConfig::time_limit counts from there.
   WorkgroupRunner(const LaunchConfig& config, const DispatchState& dispatch,
@@ -27,8 +28,8 @@ class WorkgroupRunner {
   // Begins workgroup `index` (x fastest). The runner may have run another one before.
   void Begin(uint64_t index);
 
-  // Continues for about `budget` instructions. Waves that wait for one another (at a barrier, or by
-  // watching memory) take turns.
+  // Continues for about `budget` instructions, less where every wave waits for something that is
+  // not there. Waves take turns (Schedule).
   Result Run(uint64_t budget);
 
   uint64_t index() const { return index_; }
@@ -38,9 +39,17 @@ class WorkgroupRunner {
   const LaunchCounters& counters() const { return context_.counters; }
 
  private:
+  // What came of one turn of each wave.
+  struct Round {
+    bool alive = false;     // a wave has not ended
+    bool running = false;   // a wave is not at a barrier either
+    bool progress = false;  // a wave did something but wait
+  };
+  Round RunRound();
   void RunWave(Wave& wave, uint64_t budget);
   template <bool kChecking>
   void RunInstructions(Wave& wave, uint64_t budget);
+  static void NoteBackward(Wave& wave);
   void RunIndexed(Wave& wave, const Instruction& inst);
   void Trace(const Wave& wave, const Instruction& inst) const;
   void ReleaseBarrier();
@@ -54,6 +63,8 @@ class WorkgroupRunner {
   uint64_t index_ = 0;
   Extent id_;
   int failed_wave_ = -1;
+  SplitMix random_;  // of this workgroup, where the schedule has a seed
+  uint64_t rounds_ = 0;
   uint32_t failed_pc_ = 0;
 };
 

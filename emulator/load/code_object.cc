@@ -36,16 +36,13 @@ absl::Status Damaged(std::string_view what) {
 }
 
 absl::StatusOr<Arch> ArchOfFlags(uint32_t flags) {
-  switch (flags & llvm::ELF::EF_AMDGPU_MACH) {
-    case llvm::ELF::EF_AMDGPU_MACH_AMDGCN_GFX942:
-      return Arch::kGfx942;
-    case llvm::ELF::EF_AMDGPU_MACH_AMDGCN_GFX950:
-      return Arch::kGfx950;
-    default:
-      return absl::UnimplementedError(absl::StrCat(
-          "the code object is for another chip (EF_AMDGPU_MACH 0x",
-          absl::Hex(flags & llvm::ELF::EF_AMDGPU_MACH), "); the emulator runs gfx942 and gfx950"));
+  const uint32_t machine = flags & llvm::ELF::EF_AMDGPU_MACH;
+  for (const ArchTraits& chip : kArchs) {
+    if (chip.elf_machine == machine) return chip.arch;
   }
+  return absl::UnimplementedError(
+      absl::StrCat("the code object is for another chip (EF_AMDGPU_MACH 0x", absl::Hex(machine),
+                   "); the emulator runs gfx942 and gfx950"));
 }
 
 // Applies the dynamic relocations: all refer to the image itself.

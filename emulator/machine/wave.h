@@ -64,6 +64,11 @@ class alignas(64) Wave {
   WorkgroupContext* context = nullptr;
   int id_in_group = 0;
 
+  // For the order of turns (launch/workgroup_runner.h).
+  bool gives_up_turn = false;  // s_sleep sets it
+  bool polled = false;         // since the last branch backward
+  bool stored = false;         // likewise
+
   uint64_t exec() const { return Scalar64(kExec); }
   void set_exec(uint64_t value) { SetScalar64(kExec, value); }
   uint64_t vcc() const { return Scalar64(kVcc); }

@@ -9,8 +9,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "emulator/load/read_file.h"
+#include "formats/formats.h"
 
 namespace lanewise::emulator {
 namespace {
@@ -31,19 +33,54 @@ std::vector<uint8_t> Bytes(T value) {
   return bytes;
 }
 
-// The bytes of "i32:7", "i64:-1" or "f32:0.5".
-absl::StatusOr<std::vector<uint8_t>> ValueBytes(std::string_view word, std::string_view kind,
+// A kind of integer argument: "i8:-1" and "i8:255" are the same byte.
+struct IntegerKind {
+  std::string_view name;
+  int bits;
+};
+constexpr IntegerKind kIntegers[] = {{"i1", 1}, {"i8", 8}, {"i16", 16}, {"i32", 32}, {"i64", 64}};
+
+constexpr char kKinds[] = "in, out, inout, i1, i8, i16, i32, i64, f16, bf16, f32, f64";
+
+absl::StatusOr<std::vector<uint8_t>> IntegerBytes(std::string_view word, int bits,
+                                                  std::string_view text) {
+  int64_t value = 0;
+  if (!absl::SimpleAtoi(AbslView(text), &value)) return BadWord(word, "no integer");
+  if (bits == 64) return Bytes(value);
+  // Signed or not, but for i1.
+  const int64_t least = bits == 1 ? 0 : -(int64_t{1} << (bits - 1));
+  if (value < least || value >= int64_t{1} << bits) {
+    return BadWord(word, absl::StrCat("beyond ", bits, bits == 1 ? " bit" : " bits"));
+  }
+  std::vector<uint8_t> bytes = Bytes(value);
+  bytes.resize(static_cast<size_t>(bits + 7) / 8);
+  return bytes;
+}
+
+absl::StatusOr<std::vector<uint8_t>> FloatBytes(std::string_view word, std::string_view kind,
                                                 std::string_view text) {
-  if (kind == "i64" || kind == "i32") {
-    int64_t value = 0;
-    if (!absl::SimpleAtoi(AbslView(text), &value)) return BadWord(word, "no integer");
-    if (kind == "i64") return Bytes(value);
-    if (value < INT32_MIN || value > int64_t{UINT32_MAX}) return BadWord(word, "beyond 32 bits");
-    return Bytes(static_cast<uint32_t>(value));
+  if (kind == "f64" || kind == "f16" || kind == "bf16") {
+    double value = 0;
+    if (!absl::SimpleAtod(AbslView(text), &value)) return BadWord(word, "no number");
+    if (kind == "f64") return Bytes(value);
+    if (kind == "f16") return Bytes(F16::FromDouble(value).bits());
+    return Bytes(Bf16::FromDouble(value).bits());
   }
   float value = 0;
   if (!absl::SimpleAtof(AbslView(text), &value)) return BadWord(word, "no number");
   return Bytes(value);
+}
+
+// The bytes of "i32:7", "i64:-1" or "f32:0.5"; empty where there is no such kind of value.
+absl::StatusOr<std::vector<uint8_t>> ValueBytes(std::string_view word, std::string_view kind,
+                                                std::string_view text) {
+  for (const IntegerKind& integer : kIntegers) {
+    if (integer.name == kind) return IntegerBytes(word, integer.bits, text);
+  }
+  for (std::string_view name : {"f16", "bf16", "f32", "f64"}) {
+    if (name == kind) return FloatBytes(word, kind, text);
+  }
+  return std::vector<uint8_t>();
 }
 
 }  // namespace
@@ -66,7 +103,7 @@ absl::StatusOr<RunArguments> RunArguments::Parse(const std::vector<std::string>&
   RunArguments result;
   result.kernarg_.resize(static_cast<size_t>(kernel.ExplicitSize()));
   for (size_t i = 0; i < words.size(); ++i) {
-    if (absl::Status status = result.Add(words[i], *wanted[i]); !status.ok()) return status;
+    LANEWISE_RETURN_IF_ERROR(result.Add(words[i], *wanted[i]));
   }
   return result;
 }
@@ -93,21 +130,17 @@ absl::Status RunArguments::Add(const std::string& word, const KernelArgument& ar
       buffer->output = rest.substr(0, split);
       std::fill(buffer->bytes.begin(), buffer->bytes.end(), kPoison);
     } else {
-      absl::StatusOr<std::vector<uint8_t>> bytes =
-          ReadFile(kind == "in" ? rest : rest.substr(0, split));
-      if (!bytes.ok()) return bytes.status();
-      buffer = std::make_unique<Buffer>(word, bytes->size());
-      std::copy(bytes->begin(), bytes->end(), buffer->bytes.begin());
+      LANEWISE_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
+                                ReadFile(kind == "in" ? rest : rest.substr(0, split)));
+      buffer = std::make_unique<Buffer>(word, bytes.size());
+      std::copy(bytes.begin(), bytes.end(), buffer->bytes.begin());
       if (kind == "inout") buffer->output = rest.substr(split + 1);
     }
     value = Bytes(reinterpret_cast<uint64_t>(buffer->bytes.data()));
     buffers_.push_back(std::move(buffer));
-  } else if (kind == "i32" || kind == "i64" || kind == "f32") {
-    absl::StatusOr<std::vector<uint8_t>> bytes = ValueBytes(word, kind, rest);
-    if (!bytes.ok()) return bytes.status();
-    value = *std::move(bytes);
   } else {
-    return BadWord(word, "unknown kind; there are in, out, inout, i32, i64, f32");
+    LANEWISE_ASSIGN_OR_RETURN(value, ValueBytes(word, kind, rest));
+    if (value.empty()) return BadWord(word, absl::StrCat("unknown kind; there are ", kKinds));
   }
   if (static_cast<int64_t>(value.size()) != argument.size) {
     return BadWord(
@@ -125,6 +158,19 @@ std::vector<Allocation> RunArguments::Memory() const {
                       absl::StrCat("argument ", buffer->word)});
   }
   return result;
+}
+
+std::string RunArguments::FirstDifference(const RunArguments& other) const {
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    const std::span<const uint8_t> ours = buffers_[i]->bytes;
+    const std::span<const uint8_t> theirs = other.buffers_[i]->bytes;
+    const auto at = std::mismatch(ours.begin(), ours.end(), theirs.begin(), theirs.end());
+    if (at.first == ours.end()) continue;
+    return absl::StrCat("byte ", at.first - ours.begin(), " of ", buffers_[i]->word, " is 0x",
+                        absl::Hex(*at.first, absl::kZeroPad2), " or 0x",
+                        absl::Hex(*at.second, absl::kZeroPad2));
+  }
+  return "";
 }
 
 absl::Status RunArguments::WriteOutputs() const {

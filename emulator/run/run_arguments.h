@@ -24,6 +24,9 @@ class RunArguments {
   std::span<const uint8_t> kernarg() const { return kernarg_; }
   // The buffers, named by their words.
   std::vector<Allocation> Memory() const;
+  // Where the buffers first differ from those of another run of the same words: "byte 4 of
+  // out:y.bin:64 is 0x05 or 0x07"; empty where they do not.
+  std::string FirstDifference(const RunArguments& other) const;
   // Writes the out and inout buffers to their files.
   absl::Status WriteOutputs() const;
 

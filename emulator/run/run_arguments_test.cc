@@ -50,6 +50,23 @@ TEST(RunArgumentsTest, ValuesStandAtTheirOffsets) {
   EXPECT_EQ(third, 0.5f);
 }
 
+// Bits by the formats' definitions: 1.5 is 0x3e00 as f16, 0x3fc0 as bf16; 1 + 2^-11 + 2^-40 is above
+// the middle of two halves, which a detour over float would lose.
+TEST(RunArgumentsTest, NarrowAndWideValues) {
+  auto arguments = RunArguments::Parse({"i1:1", "i8:-2", "i8:254", "i16:65535", "f16:1.5",
+                                        "f16:1.00048828125090949", "bf16:1.5", "f64:0.1"},
+                                       KernelOf({1, 1, 1, 2, 2, 2, 2, 8}));
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  const std::span<const uint8_t> bytes = arguments->kernarg();
+  ASSERT_EQ(bytes.size(), 24u);
+  EXPECT_THAT(bytes.first(3), testing::ElementsAre(1, 254, 254));
+  EXPECT_THAT(bytes.subspan(4, 8),
+              testing::ElementsAre(0xff, 0xff, 0x00, 0x3e, 0x01, 0x3c, 0xc0, 0x3f));
+  double last;
+  std::memcpy(&last, bytes.data() + 16, 8);
+  EXPECT_EQ(last, 0.1);
+}
+
 TEST(RunArgumentsTest, BuffersComeFromFilesAndGoToFiles) {
   const std::string in = testing::TempDir() + "/in.bin";
   const std::string out = testing::TempDir() + "/out.bin";
@@ -81,7 +98,11 @@ TEST(RunArgumentsTest, RefusesWhatDoesNotFit) {
   EXPECT_THAT(Error({"i32:9999999999"}, {4}), HasSubstr("beyond 32 bits"));
   EXPECT_THAT(Error({"i32:x"}, {4}), HasSubstr("no integer"));
   EXPECT_THAT(Error({"f32:x"}, {4}), HasSubstr("no number"));
-  EXPECT_THAT(Error({"f64:1"}, {8}), HasSubstr("unknown kind"));
+  EXPECT_THAT(Error({"u64:1"}, {8}), HasSubstr("unknown kind; there are in, out, inout, i1,"));
+  EXPECT_THAT(Error({"i1:2"}, {1}), HasSubstr("beyond 1 bit"));
+  EXPECT_THAT(Error({"i8:256"}, {1}), HasSubstr("beyond 8 bits"));
+  EXPECT_THAT(Error({"i8:-129"}, {1}), HasSubstr("beyond 8 bits"));
+  EXPECT_THAT(Error({"f16:x"}, {2}), HasSubstr("no number"));
   EXPECT_THAT(Error({"plain"}, {8}), HasSubstr("expected KIND:VALUE"));
   EXPECT_THAT(Error({"out:file"}, {8}), HasSubstr("expected out:FILE:BYTES"));
   EXPECT_THAT(Error({"out:file:-1"}, {8}), HasSubstr("no number of bytes"));

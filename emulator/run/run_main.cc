@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "base/option_values.h"
 #include "base/printable.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "emulator/checks.h"
 #include "emulator/launch/launch.h"
@@ -32,7 +33,7 @@ constexpr char kArgumentHelp[] =
     "  in:FILE            a buffer with the file's bytes\n"
     "  out:FILE:BYTES     a poisoned buffer, written to the file afterwards\n"
     "  inout:FILE:OUTFILE a buffer with the file's bytes, written to OUTFILE afterwards\n"
-    "  i32:V i64:V f32:V  a value";
+    "  i32:V f32:V ...    a value; there are i1, i8, i16, i32, i64, f16, bf16, f32, f64";
 
 constexpr char kExitHelp[] =
     "Exit status: 0 done, 1 refused, failed or stopped (the reason on stderr), 2 wrong usage.";
@@ -47,6 +48,10 @@ struct Options {
   int timeout = 120;
   bool counts = false;
   std::string trace;  // "WORKGROUP,WAVE"
+  Schedule schedule;
+  uint64_t seed = 0;
+  bool has_seed = false;
+  uint32_t schedules = 0;
 };
 
 // Paths are relative to where the user stands, also under `bazel run`.
@@ -106,41 +111,66 @@ absl::StatusOr<TraceOptions> Trace(const std::string& text, const Extent& grid,
   return TraceOptions{stdout, chosen[0], static_cast<int>(chosen[1])};
 }
 
-absl::Status Run(const Options& options) {
-  absl::StatusOr<std::vector<uint8_t>> bytes = ReadFile(options.file);
-  if (!bytes.ok()) return bytes.status();
-  absl::StatusOr<std::unique_ptr<CodeObject>> object =
-      CodeObject::Load(*bytes, *ArchFromName(options.arch));
-  if (!object.ok()) return object.status();
-  const Kernel* kernel = (*object)->FindKernel(options.kernel);
-  if (kernel == nullptr) {
-    std::string names;
-    for (const Kernel& each : (*object)->kernels()) absl::StrAppend(&names, " ", each.name);
-    return absl::NotFoundError(absl::StrCat("no kernel ", options.kernel, "; there are:", names));
-  }
-  absl::StatusOr<RunArguments> arguments = RunArguments::Parse(options.arguments, *kernel);
-  if (!arguments.ok()) return arguments.status();
-
+absl::StatusOr<LaunchConfig> Configure(const Options& options, const CodeObject& object,
+                                       const Kernel& kernel, const RunArguments& arguments) {
   LaunchConfig config;
-  config.object = object->get();
-  config.kernel = kernel;
+  config.object = &object;
+  config.kernel = &kernel;
   config.grid = ToExtent(options.grid);
   config.block = ToExtent(options.block);
   config.dynamic_lds = options.dynamic_lds;
-  config.arguments = arguments->kernarg();
-  config.memory = arguments->Memory();
+  config.arguments = arguments.kernarg();
+  config.memory = arguments.Memory();
   config.checks = *ParseChecks(options.checks);
   config.threads = options.threads;
+  config.schedule = options.schedule;
+  if (options.has_seed) config.schedule.seed = options.seed;
   if (!options.trace.empty()) {
-    absl::StatusOr<TraceOptions> trace = Trace(options.trace, config.grid, config.block);
-    if (!trace.ok()) return trace.status();
-    config.trace = *trace;
+    LANEWISE_ASSIGN_OR_RETURN(config.trace, Trace(options.trace, config.grid, config.block));
   }
   if (options.timeout > 0) config.time_limit = std::chrono::seconds(options.timeout);
-  absl::StatusOr<LaunchCounters> counters = Launch(config);
-  if (!counters.ok()) return counters.status();
-  if (absl::Status status = arguments->WriteOutputs(); !status.ok()) return status;
-  if (options.counts) std::fputs(CountersText(*counters).c_str(), stdout);
+  return config;
+}
+
+// The same launch under other schedules: what differs then is no result of the kernel.
+absl::Status CompareSchedules(const Options& options, const LaunchConfig& usual,
+                              const RunArguments& results) {
+  for (uint64_t seed = 1; seed <= options.schedules; ++seed) {
+    LANEWISE_ASSIGN_OR_RETURN(RunArguments arguments,
+                              RunArguments::Parse(options.arguments, *usual.kernel));
+    LaunchConfig config = usual;
+    config.arguments = arguments.kernarg();
+    config.memory = arguments.Memory();
+    config.trace = TraceOptions();
+    config.schedule.seed = seed;
+    LANEWISE_RETURN_IF_ERROR(Launch(config).status());
+    const std::string difference = results.FirstDifference(arguments);
+    if (difference.empty()) continue;
+    return absl::AbortedError(absl::StrCat(
+        "kernel ", usual.kernel->name, " is schedule-dependent: ", difference,
+        " under the random schedule of seed ", seed, " (--seed ", seed, " runs it again)"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Run(const Options& options) {
+  LANEWISE_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.file));
+  LANEWISE_ASSIGN_OR_RETURN(const std::unique_ptr<CodeObject> object,
+                            CodeObject::Load(bytes, *ArchFromName(options.arch)));
+  const Kernel* kernel = object->FindKernel(options.kernel);
+  if (kernel == nullptr) {
+    std::string names;
+    for (const Kernel& each : object->kernels()) absl::StrAppend(&names, " ", each.name);
+    return absl::NotFoundError(absl::StrCat("no kernel ", options.kernel, "; there are:", names));
+  }
+  LANEWISE_ASSIGN_OR_RETURN(const RunArguments arguments,
+                            RunArguments::Parse(options.arguments, *kernel));
+  LANEWISE_ASSIGN_OR_RETURN(const LaunchConfig config,
+                            Configure(options, *object, *kernel, arguments));
+  LANEWISE_ASSIGN_OR_RETURN(const LaunchCounters counters, Launch(config));
+  LANEWISE_RETURN_IF_ERROR(CompareSchedules(options, config, arguments));
+  LANEWISE_RETURN_IF_ERROR(arguments.WriteOutputs());
+  if (options.counts) std::fputs(CountersText(counters).c_str(), stdout);
   return absl::OkStatus();
 }
 
@@ -180,6 +210,25 @@ int Main(int argc, char** argv) {
                  "Seconds that the launch may take; 0: any. Default 120")
       ->type_name("SECONDS")
       ->check(WholeNumber(0, 86400));
+  app.add_option("--turn", options.schedule.turn,
+                 "Instructions of a wave before the next wave's turn. Default 32")
+      ->type_name("N")
+      ->check(WholeNumber(1, int64_t{1} << 40));
+  app.add_option("--group-turn", options.schedule.group_turn,
+                 "Instructions of a workgroup before the next one's turn, where their order can "
+                 "show. Default 1024")
+      ->type_name("N")
+      ->check(WholeNumber(1, int64_t{1} << 40));
+  CLI::Option* const seed =
+      app.add_option(
+             "--seed", options.seed,
+             "Run under the random schedule of this seed: turns in any order, of any length")
+          ->type_name("SEED");
+  app.add_option("--schedules", options.schedules,
+                 "Run again under the random schedules of seeds 1 to N, and fail where the buffers "
+                 "then differ")
+      ->type_name("N")
+      ->check(WholeNumber(0, 1 << 20));
   app.add_flag("--counts", options.counts, "Print the launch's counters");
   app.add_option("--trace", options.trace,
                  "Print each instruction of one wave, with its EXEC mask, on stdout")
@@ -190,6 +239,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  options.has_seed = seed->count() > 0;
   GoToCaller();
   if (const absl::Status status = Run(options); !status.ok()) {
     std::fprintf(stderr, "run: %s\n", PrintableLines(StdView(status.message())).c_str());

@@ -61,6 +61,61 @@ TEST(RunTest, WhatNeverEndsIsStoppedAndSaysWhereItWas) {
   ExpectSays(ran, 1, "still runs after 1 s, the time limit of the launch");
 }
 
+std::string Words(const std::string& name) {
+  std::ifstream in(File(name), std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void WriteZeros(const std::string& name, size_t count) {
+  std::ofstream(File(name), std::ios::binary) << std::string(count, '\0');
+}
+
+// Turns are short enough that all 16 workgroups have cleared before the first adds. Turns of
+// millions of instructions let workgroup 0 add before the others clear.
+TEST(RunTest, WorkgroupsAreUnderWayTogether) {
+  WriteZeros("sums.bin", 64);
+  const std::string clears = "ClearsForOthers inout:sums.bin:out.bin --grid 16 --checks none ";
+  ExpectSays(RunKernel(clears), 0, "");
+  std::string expected;
+  const float all = 16;
+  for (int i = 0; i < 16; ++i) expected.append(reinterpret_cast<const char*>(&all), sizeof(all));
+  EXPECT_EQ(Words("out.bin"), expected);
+  ExpectSays(RunKernel(clears + "--group-turn 4194304 --turn 20000"), 0, "");
+  EXPECT_NE(Words("out.bin"), expected);
+}
+
+TEST(RunTest, WhatDependsOnTheScheduleIsFound) {
+  WriteInput();
+  WriteZeros("counter.bin", 4);
+  const std::string tickets = "TakesTickets inout:counter.bin:count.bin out:out.bin:64 --grid 16 ";
+  ExpectSays(RunKernel(tickets), 0, "");
+  ExpectSays(RunKernel(tickets + "--schedules 8"), 1,
+             "kernel TakesTickets is schedule-dependent: byte ");
+  ExpectSays(RunKernel(tickets + "--schedules 8"), 1, " of out:out.bin:64 is 0x");
+  // The same seed is the same schedule.
+  ExpectSays(RunKernel(tickets + "--seed 3"), 0, "");
+  const std::string once = Words("out.bin");
+  ExpectSays(RunKernel(tickets + "--seed 3"), 0, "");
+  EXPECT_EQ(Words("out.bin"), once);
+  ExpectSays(RunKernel(std::string(kDoubles) + "--schedules 8"), 0, "");
+}
+
+TEST(RunTest, AReportUnderARandomScheduleNamesTheSeed) {
+  const Ran ran = RunKernel("NeverEnds out:out.bin:4 --checks none --timeout 1 --seed 5");
+  ExpectSays(ran, 1, "(under the random schedule of seed 5)");
+}
+
+// 63 workgroups look at a flag that the last one sets. Each gives up its turn after one look.
+TEST(RunTest, AWorkgroupThatPollsGivesUpItsTurn) {
+  WriteZeros("flag.bin", 4);
+  const Ran ran =
+      RunKernel("WaitsForTheLast inout:flag.bin:f.bin out:out.bin:256 --grid 64 --counts");
+  ExpectSays(ran, 0, "waves: 64\n");
+  const size_t at = ran.out.find("branch: ");
+  ASSERT_NE(at, std::string::npos) << ran.out;
+  EXPECT_LT(std::atoi(ran.out.c_str() + at + 8), 64 * 16) << ran.out;
+}
+
 TEST(RunTest, MistakesOnTheCommandLineAreStatus2) {
   ExpectSays(RunKernel("Doubles --grid 2,x"), 2,
              "--grid: '2,x': expected X, X,Y or X,Y,Z, each from 1 to 2^32 - 1");
@@ -69,6 +124,7 @@ TEST(RunTest, MistakesOnTheCommandLineAreStatus2) {
   ExpectSays(RunKernel("Doubles --checks everything"), 2, "unknown check \"everything\"");
   ExpectSays(RunKernel("Doubles --timeout -1"), 2,
              "--timeout: '-1': expected a whole number from 0 to 86400");
+  ExpectSays(RunKernel("Doubles --turn 0"), 2, "--turn: '0': expected a whole number from 1 to");
   ExpectSays(RunKernel("Doubles --threads 4097"), 2, "expected a whole number from 0 to 4096");
 }
 

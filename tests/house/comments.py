@@ -19,7 +19,7 @@ _ITEM = re.compile(r"^(- |\d+\. )")
 _GAP = re.compile(r"(?<=\S)  +(?=\S)")
 
 # Folders and files still to be restored.
-ALLOWED = ["checkpoint", "emulator", "hip", "layouts", "reference", "weights"]
+ALLOWED = ["checkpoint", "hip", "layouts", "reference", "weights"]
 
 
 class _Line:

@@ -194,8 +194,8 @@ double TrigPreop(double a, uint32_t segment) {
 void RegisterDivision(Arch /*arch*/, HandlerTable& table) {
   table.Add("v_div_scale_f32", CarryOp<DivScale<float>>);
   table.Add("v_div_scale_f64", CarryOp<DivScale<double>>);
-  table.Add("v_div_fmas_f32", VectorOp<DivFmas<float>>);
-  table.Add("v_div_fmas_f64", VectorOp<DivFmas<double>>);
+  table.Add("v_div_fmas_f32", VectorOp<DivFmas<float>>, {.scalars = ScalarRule::kLastIsLaneMask});
+  table.Add("v_div_fmas_f64", VectorOp<DivFmas<double>>, {.scalars = ScalarRule::kLastIsLaneMask});
   table.Add("v_div_fixup_f32", VectorOp<DivFixup<float>>);
   table.Add("v_div_fixup_f64", VectorOp<DivFixup<double>>);
   table.Add("v_div_fixup_f16", VectorOp<DivFixupHalf, kKeepHigh>);

@@ -97,7 +97,8 @@ void RegisterFloat32(Arch arch, HandlerTable& table) {
     table.Add("v_maximum3_f32", VectorOp<M::Maximum3>);
   }
 
-  table.Add("v_cndmask_b32", VectorOp<ConditionalMove>);
+  table.Add("v_cndmask_b32", VectorOp<ConditionalMove>,
+            {.undefined = UndefinedRule::kSelect, .scalars = ScalarRule::kLastIsLaneMask});
 
   table.Add("v_cubeid_f32", VectorOp<CubeFace>);
   table.Add("v_cubesc_f32", VectorOp<CubeS>);

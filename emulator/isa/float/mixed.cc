@@ -102,8 +102,8 @@ void MixHalf(Wave& wave, const Instruction& inst) {
 
 void RegisterMixed(Arch /*arch*/, HandlerTable& table) {
   table.Add("v_fma_mix_f32", MixF32);
-  table.Add("v_fma_mixlo_f16", MixHalf<false>);
-  table.Add("v_fma_mixhi_f16", MixHalf<true>);
+  table.Add("v_fma_mixlo_f16", MixHalf<false>, {.keeps_rest = true});
+  table.Add("v_fma_mixhi_f16", MixHalf<true>, {.keeps_rest = true});
 }
 
 }  // namespace lanewise::emulator

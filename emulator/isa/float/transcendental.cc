@@ -80,26 +80,27 @@ double Coarse(double a) {
 }  // namespace
 
 void RegisterTranscendental(Arch /*arch*/, HandlerTable& table) {
-  table.Add("v_rcp_f32", VectorOp<Single<Reciprocal>>);
-  table.Add("v_rcp_iflag_f32", VectorOp<Single<Reciprocal>>);
-  table.Add("v_rsq_f32", VectorOp<Single<ReciprocalRoot>>);
-  table.Add("v_sqrt_f32", VectorOp<Single<SquareRoot>>);
-  table.Add("v_exp_f32", VectorOp<Single<PowerOfTwo>>);
-  table.Add("v_log_f32", VectorOp<Single<Logarithm>>);
-  table.Add("v_exp_legacy_f32", VectorOp<Single<PowerOfTwo>>);
-  table.Add("v_log_legacy_f32", VectorOp<Single<Logarithm>>);
-  table.Add("v_sin_f32", VectorOp<SingleWithDenormals<Sine>>);
-  table.Add("v_cos_f32", VectorOp<SingleWithDenormals<Cosine>>);
-  table.Add("v_rcp_f16", VectorOp<AsHalf<Reciprocal>>);
-  table.Add("v_rsq_f16", VectorOp<AsHalf<ReciprocalRoot>>);
-  table.Add("v_sqrt_f16", VectorOp<AsHalf<SquareRoot>>);
-  table.Add("v_exp_f16", VectorOp<AsHalf<PowerOfTwo>>);
-  table.Add("v_log_f16", VectorOp<AsHalf<Logarithm>>);
-  table.Add("v_sin_f16", VectorOp<AsHalf<Sine>>);
-  table.Add("v_cos_f16", VectorOp<AsHalf<Cosine>>);
-  table.Add("v_rcp_f64", VectorOp<Coarse<Reciprocal>>);
-  table.Add("v_rsq_f64", VectorOp<Coarse<ReciprocalRoot>>);
-  table.Add("v_sqrt_f64", VectorOp<Coarse<SquareRoot>>);
+  constexpr Traits kTranscendental{.klass = InstructionClass::kVectorTranscendental};
+  table.Add("v_rcp_f32", VectorOp<Single<Reciprocal>>, kTranscendental);
+  table.Add("v_rcp_iflag_f32", VectorOp<Single<Reciprocal>>, kTranscendental);
+  table.Add("v_rsq_f32", VectorOp<Single<ReciprocalRoot>>, kTranscendental);
+  table.Add("v_sqrt_f32", VectorOp<Single<SquareRoot>>, kTranscendental);
+  table.Add("v_exp_f32", VectorOp<Single<PowerOfTwo>>, kTranscendental);
+  table.Add("v_log_f32", VectorOp<Single<Logarithm>>, kTranscendental);
+  table.Add("v_exp_legacy_f32", VectorOp<Single<PowerOfTwo>>, kTranscendental);
+  table.Add("v_log_legacy_f32", VectorOp<Single<Logarithm>>, kTranscendental);
+  table.Add("v_sin_f32", VectorOp<SingleWithDenormals<Sine>>, kTranscendental);
+  table.Add("v_cos_f32", VectorOp<SingleWithDenormals<Cosine>>, kTranscendental);
+  table.Add("v_rcp_f16", VectorOp<AsHalf<Reciprocal>>, kTranscendental);
+  table.Add("v_rsq_f16", VectorOp<AsHalf<ReciprocalRoot>>, kTranscendental);
+  table.Add("v_sqrt_f16", VectorOp<AsHalf<SquareRoot>>, kTranscendental);
+  table.Add("v_exp_f16", VectorOp<AsHalf<PowerOfTwo>>, kTranscendental);
+  table.Add("v_log_f16", VectorOp<AsHalf<Logarithm>>, kTranscendental);
+  table.Add("v_sin_f16", VectorOp<AsHalf<Sine>>, kTranscendental);
+  table.Add("v_cos_f16", VectorOp<AsHalf<Cosine>>, kTranscendental);
+  table.Add("v_rcp_f64", VectorOp<Coarse<Reciprocal>>, kTranscendental);
+  table.Add("v_rsq_f64", VectorOp<Coarse<ReciprocalRoot>>, kTranscendental);
+  table.Add("v_sqrt_f64", VectorOp<Coarse<SquareRoot>>, kTranscendental);
 }
 
 }  // namespace lanewise::emulator

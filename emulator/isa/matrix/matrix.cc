@@ -118,9 +118,22 @@ void RunReference(Wave& wave, const Instruction& inst) {
   }
 }
 
+// LLVM's table knows no passes of the instructions whose formats are operands.
+template <Arch kArch>
+Traits TraitsOfReference(const MatrixInstruction& instruction) {
+  Traits traits = kMatrix;
+  if (instruction.a == OperandFormat::kF8f6f4) {
+    const int passes = TraitsOf(kArch).mixed_matrix_passes;
+    traits.matrix_passes = static_cast<uint8_t>(instruction.m == 16 ? passes : 2 * passes);
+  }
+  return traits;
+}
+
 template <Arch kArch, size_t... kIndex>
 void RegisterReference(HandlerTable& table, std::index_sequence<kIndex...>) {
-  (table.Add(kReference<kArch>[kIndex].name, RunReference<kArch, kIndex>), ...);
+  (table.Add(kReference<kArch>[kIndex].name, RunReference<kArch, kIndex>,
+             TraitsOfReference<kArch>(kReference<kArch>[kIndex])),
+   ...);
 }
 
 // ---- i8, f64, xf32 ----
@@ -210,9 +223,9 @@ void FourK(Wave& wave, const Instruction& inst) {
 
 template <Arch kArch, OperandFormat kFormat>
 void RegisterHalves(const std::string& type, HandlerTable& table) {
-  table.Add("v_mfma_f32_32x32x4_2b_" + type, FourK<kArch, 32, 2, kFormat>);
-  table.Add("v_mfma_f32_16x16x4_4b_" + type, FourK<kArch, 16, 4, kFormat>);
-  table.Add("v_mfma_f32_4x4x4_16b_" + type, FourK<kArch, 4, 16, kFormat>);
+  table.Add("v_mfma_f32_32x32x4_2b_" + type, FourK<kArch, 32, 2, kFormat>, kMatrix);
+  table.Add("v_mfma_f32_16x16x4_4b_" + type, FourK<kArch, 16, 4, kFormat>, kMatrix);
+  table.Add("v_mfma_f32_4x4x4_16b_" + type, FourK<kArch, 4, 16, kFormat>, kMatrix);
 }
 
 template <Arch kArch>
@@ -225,21 +238,21 @@ void RegisterFloats(HandlerTable& table) {
 }  // namespace
 
 void RegisterMatrix(Arch arch, HandlerTable& table) {
-  table.Add("v_mfma_i32_32x32x4_2b_i8", Integer8<32, 4, 2>);
-  table.Add("v_mfma_i32_16x16x4_4b_i8", Integer8<16, 4, 4>);
-  table.Add("v_mfma_i32_4x4x4_16b_i8", Integer8<4, 4, 16>);
-  table.Add("v_mfma_i32_32x32x16_i8", Integer8<32, 16, 1>);
-  table.Add("v_mfma_i32_16x16x32_i8", Integer8<16, 32, 1>);
-  table.Add("v_mfma_f64_16x16x4_f64", Double<16, 1>);
-  table.Add("v_mfma_f64_4x4x4_4b_f64", Double<4, 4>);
+  table.Add("v_mfma_i32_32x32x4_2b_i8", Integer8<32, 4, 2>, kMatrix);
+  table.Add("v_mfma_i32_16x16x4_4b_i8", Integer8<16, 4, 4>, kMatrix);
+  table.Add("v_mfma_i32_4x4x4_16b_i8", Integer8<4, 4, 16>, kMatrix);
+  table.Add("v_mfma_i32_32x32x16_i8", Integer8<32, 16, 1>, kMatrix);
+  table.Add("v_mfma_i32_16x16x32_i8", Integer8<16, 32, 1>, kMatrix);
+  table.Add("v_mfma_f64_16x16x4_f64", Double<16, 1>, kMatrix);
+  table.Add("v_mfma_f64_4x4x4_4b_f64", Double<4, 4>, kMatrix);
   if (arch == Arch::kGfx942) {
     RegisterFloats<Arch::kGfx942>(table);
-    table.Add("v_mfma_f32_16x16x8_xf32", Xf32<16, 8>);
-    table.Add("v_mfma_f32_32x32x4_xf32", Xf32<32, 4>);
+    table.Add("v_mfma_f32_16x16x8_xf32", Xf32<16, 8>, kMatrix);
+    table.Add("v_mfma_f32_32x32x4_xf32", Xf32<32, 4>, kMatrix);
   } else {
     RegisterFloats<Arch::kGfx950>(table);
-    table.Add("v_mfma_i32_16x16x64_i8", Integer8<16, 64, 1>);
-    table.Add("v_mfma_i32_32x32x32_i8", Integer8<32, 32, 1>);
+    table.Add("v_mfma_i32_16x16x64_i8", Integer8<16, 64, 1>, kMatrix);
+    table.Add("v_mfma_i32_32x32x32_i8", Integer8<32, 32, 1>, kMatrix);
   }
 }
 

@@ -23,6 +23,9 @@
 
 namespace lanewise::emulator {
 
+// Of every matrix instruction: EXEC does not matter to it.
+inline constexpr Traits kMatrix{.klass = InstructionClass::kMatrix, .lanes = LaneRule::kAll};
+
 // m, n and k of one block.
 struct MatrixShape {
   int m;

@@ -50,14 +50,14 @@ void SparseInteger8(Wave& wave, const Instruction& inst) {
 
 template <Arch kArch, OperandFormat kFormat>
 void RegisterHalves(const std::string& type, HandlerTable& table) {
-  table.Add("v_smfmac_f32_16x16x32_" + type, Sparse<kArch, 16, 32, kFormat, kFormat>);
-  table.Add("v_smfmac_f32_32x32x16_" + type, Sparse<kArch, 32, 16, kFormat, kFormat>);
+  table.Add("v_smfmac_f32_16x16x32_" + type, Sparse<kArch, 16, 32, kFormat, kFormat>, kMatrix);
+  table.Add("v_smfmac_f32_32x32x16_" + type, Sparse<kArch, 32, 16, kFormat, kFormat>, kMatrix);
 }
 
 template <Arch kArch, OperandFormat kA, OperandFormat kB>
 void RegisterBytes(const std::string& types, HandlerTable& table) {
-  table.Add("v_smfmac_f32_16x16x64_" + types, Sparse<kArch, 16, 64, kA, kB>);
-  table.Add("v_smfmac_f32_32x32x32_" + types, Sparse<kArch, 32, 32, kA, kB>);
+  table.Add("v_smfmac_f32_16x16x64_" + types, Sparse<kArch, 16, 64, kA, kB>, kMatrix);
+  table.Add("v_smfmac_f32_32x32x32_" + types, Sparse<kArch, 32, 32, kA, kB>, kMatrix);
 }
 
 template <Arch kArch, OperandFormat kFp8, OperandFormat kBf8>
@@ -73,8 +73,8 @@ void RegisterFloats(HandlerTable& table) {
 }  // namespace
 
 void RegisterSparseMatrix(Arch arch, HandlerTable& table) {
-  table.Add("v_smfmac_i32_16x16x64_i8", SparseInteger8<16, 64>);
-  table.Add("v_smfmac_i32_32x32x32_i8", SparseInteger8<32, 32>);
+  table.Add("v_smfmac_i32_16x16x64_i8", SparseInteger8<16, 64>, kMatrix);
+  table.Add("v_smfmac_i32_32x32x32_i8", SparseInteger8<32, 32>, kMatrix);
   if (arch == Arch::kGfx942) {
     RegisterFloats<Arch::kGfx942, OperandFormat::kE4m3Fnuz, OperandFormat::kE5m2Fnuz>(table);
   } else {

@@ -39,9 +39,10 @@ void Swizzle32(Wave& wave, const Instruction& inst) {
 }  // namespace
 
 void RegisterLdsLanes(Arch /*arch*/, HandlerTable& table) {
-  table.Add("ds_bpermute_b32", BackwardPermute32);
-  table.Add("ds_permute_b32", ForwardPermute32);
-  table.Add("ds_swizzle_b32", Swizzle32);
+  constexpr Traits kCrossLane{.klass = InstructionClass::kCrossLane};
+  table.Add("ds_bpermute_b32", BackwardPermute32, kCrossLane);
+  table.Add("ds_permute_b32", ForwardPermute32, kCrossLane);
+  table.Add("ds_swizzle_b32", Swizzle32, kCrossLane);
 }
 
 }  // namespace lanewise::emulator

@@ -353,7 +353,8 @@ void NoteScalarLoad(Wave& wave, uint64_t address, uint32_t bytes) {
 }
 
 void CountLds(Wave& wave, const uint32_t offsets[kLanes], uint32_t bytes, AccessKind kind) {
-  constexpr int kBanks = 32;
+  constexpr uint32_t kMostBanks = 64;
+  const uint32_t banks = TraitsOf(wave.arch).lds_banks;
   LaunchCounters& counters = wave.context->counters;
   const uint64_t exec = wave.exec();
   const uint64_t total = static_cast<uint64_t>(std::popcount(exec)) * bytes;
@@ -362,16 +363,16 @@ void CountLds(Wave& wave, const uint32_t offsets[kLanes], uint32_t bytes, Access
   const int group = bytes > 8 ? 8 : bytes > 4 ? 16 : 32;
   for (int first = 0; first < kLanes; first += group) {
     // The distinct dwords of each bank; few, so a linear search is quickest.
-    std::array<std::array<uint32_t, 32>, kBanks> dwords;
-    std::array<int, kBanks> count{};
+    std::array<std::array<uint32_t, 32>, kMostBanks> dwords;
+    std::array<int, kMostBanks> count{};
     int busiest = 0;
     int conflict_free = 0;
     for (int lane = first; lane < first + group; ++lane) {
       if (((exec >> lane) & 1) == 0) continue;
       conflict_free = 1;
       for (uint32_t at = offsets[lane] / 4; at <= (offsets[lane] + bytes - 1) / 4; ++at) {
-        auto& seen = dwords[at % kBanks];
-        int& n = count[at % kBanks];
+        auto& seen = dwords[at % banks];
+        int& n = count[at % banks];
         if (std::find(seen.begin(), seen.begin() + n, at) != seen.begin() + n) continue;
         if (n < static_cast<int>(seen.size())) seen[static_cast<size_t>(n++)] = at;
         busiest = std::max(busiest, n);

@@ -88,10 +88,11 @@ void RegisterVectorAtomic(Arch /*arch*/, HandlerTable& table) {
   struct Entry {
     const char* name;
     Handler handler;
+    bool order_shows = false;  // though it returns nothing: exchanges, wrapping, sums of floats
   };
   constexpr Entry kEntries[] = {
-      {"swap", Atomic<U32, AtomicSwap<U32>>},
-      {"cmpswap", CompareAndSwap<U32>},
+      {"swap", Atomic<U32, AtomicSwap<U32>>, true},
+      {"cmpswap", CompareAndSwap<U32>, true},
       {"add", Atomic<U32, AtomicAdd<U32>>},
       {"sub", Atomic<U32, AtomicSub<U32>>},
       {"smin", Atomic<I32, AtomicMin<I32>>},
@@ -101,16 +102,16 @@ void RegisterVectorAtomic(Arch /*arch*/, HandlerTable& table) {
       {"and", Atomic<U32, AtomicAnd<U32>>},
       {"or", Atomic<U32, AtomicOr<U32>>},
       {"xor", Atomic<U32, AtomicXor<U32>>},
-      {"inc", Atomic<U32, AtomicInc<U32>>},
-      {"dec", Atomic<U32, AtomicDec<U32>>},
-      {"add_f32", Atomic<float, AtomicAdd<float>>},
-      {"pk_add_f16", Atomic<U32, AtomicAddHalves>},
-      {"pk_add_bf16", Atomic<U32, AtomicAddBf16s>},
-      {"add_f64", Atomic<double, AtomicAdd<double>>},
-      {"min_f64", Atomic<double, AtomicMinFloat<double>>},
-      {"max_f64", Atomic<double, AtomicMaxFloat<double>>},
-      {"swap_x2", Atomic<U64, AtomicSwap<U64>>},
-      {"cmpswap_x2", CompareAndSwap<U64>},
+      {"inc", Atomic<U32, AtomicInc<U32>>, true},
+      {"dec", Atomic<U32, AtomicDec<U32>>, true},
+      {"add_f32", Atomic<float, AtomicAdd<float>>, true},
+      {"pk_add_f16", Atomic<U32, AtomicAddHalves>, true},
+      {"pk_add_bf16", Atomic<U32, AtomicAddBf16s>, true},
+      {"add_f64", Atomic<double, AtomicAdd<double>>, true},
+      {"min_f64", Atomic<double, AtomicMinFloat<double>>, true},
+      {"max_f64", Atomic<double, AtomicMaxFloat<double>>, true},
+      {"swap_x2", Atomic<U64, AtomicSwap<U64>>, true},
+      {"cmpswap_x2", CompareAndSwap<U64>, true},
       {"add_x2", Atomic<U64, AtomicAdd<U64>>},
       {"sub_x2", Atomic<U64, AtomicSub<U64>>},
       {"smin_x2", Atomic<I64, AtomicMin<I64>>},
@@ -120,11 +121,14 @@ void RegisterVectorAtomic(Arch /*arch*/, HandlerTable& table) {
       {"and_x2", Atomic<U64, AtomicAnd<U64>>},
       {"or_x2", Atomic<U64, AtomicOr<U64>>},
       {"xor_x2", Atomic<U64, AtomicXor<U64>>},
-      {"inc_x2", Atomic<U64, AtomicInc<U64>>},
-      {"dec_x2", Atomic<U64, AtomicDec<U64>>},
+      {"inc_x2", Atomic<U64, AtomicInc<U64>>, true},
+      {"dec_x2", Atomic<U64, AtomicDec<U64>>, true},
   };
   for (const char* prefix : {"global_atomic_", "flat_atomic_", "buffer_atomic_"}) {
-    for (const Entry& entry : kEntries) table.Add(absl::StrCat(prefix, entry.name), entry.handler);
+    for (const Entry& entry : kEntries) {
+      table.Add(absl::StrCat(prefix, entry.name), entry.handler,
+                {.klass = InstructionClass::kAtomic, .order_shows = entry.order_shows});
+    }
   }
 }
 

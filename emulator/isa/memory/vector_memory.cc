@@ -115,7 +115,9 @@ void RegisterVectorMemory(Arch /*arch*/, HandlerTable& table) {
   struct Entry {
     const char* name;
     Handler handler;
+    InstructionClass klass = InstructionClass::kGlobalLoad;
   };
+  constexpr InstructionClass kStore = InstructionClass::kGlobalStore;
   constexpr Entry kEntries[] = {
       {"load_ubyte", Load<1, Extend::kZero>},
       {"load_sbyte", Load<1, Extend::kSign>},
@@ -131,17 +133,18 @@ void RegisterVectorMemory(Arch /*arch*/, HandlerTable& table) {
       {"load_sbyte_d16_hi", Load<1, Extend::kSignToHigh>},
       {"load_short_d16", Load<2, Extend::kZeroToLow>},
       {"load_short_d16_hi", Load<2, Extend::kZeroToHigh>},
-      {"store_byte", Store<1, false>},
-      {"store_byte_d16_hi", Store<1, true>},
-      {"store_short", Store<2, false>},
-      {"store_short_d16_hi", Store<2, true>},
-      {"store_dword", Store<4, false>},
-      {"store_dwordx2", Store<8, false>},
-      {"store_dwordx3", Store<12, false>},
-      {"store_dwordx4", Store<16, false>},
+      {"store_byte", Store<1, false>, kStore},
+      {"store_byte_d16_hi", Store<1, true>, kStore},
+      {"store_short", Store<2, false>, kStore},
+      {"store_short_d16_hi", Store<2, true>, kStore},
+      {"store_dword", Store<4, false>, kStore},
+      {"store_dwordx2", Store<8, false>, kStore},
+      {"store_dwordx3", Store<12, false>, kStore},
+      {"store_dwordx4", Store<16, false>, kStore},
   };
   for (const char* prefix : {"global_", "flat_", "scratch_"}) {
-    for (const Entry& entry : kEntries) table.Add(absl::StrCat(prefix, entry.name), entry.handler);
+    for (const Entry& entry : kEntries)
+      table.Add(absl::StrCat(prefix, entry.name), entry.handler, {.klass = entry.klass});
   }
   constexpr Entry kToLds[] = {
       {"load_lds_ubyte", LoadToLds<1, Extend::kZero>},
@@ -161,13 +164,16 @@ void RegisterVectorMemory(Arch /*arch*/, HandlerTable& table) {
       {"buffer_load_dwordx3", BufferLoad<12, Extend::kZero>},
       {"buffer_load_dwordx4", BufferLoad<16, Extend::kZero>},
   };
-  for (const Entry& entry : kBuffer) table.Add(entry.name, entry.handler);
+  for (const Entry& entry : kBuffer) table.Add(entry.name, entry.handler, {.klass = entry.klass});
   for (const Entry& entry : kEntries) {
     const std::string name = absl::StrCat("buffer_", entry.name);
-    if (table.Find(name) == nullptr) table.Add(name, entry.handler);
+    if (table.Find(name) == nullptr) table.Add(name, entry.handler, {.klass = entry.klass});
   }
   for (const char* prefix : {"global_", "scratch_"}) {
-    for (const Entry& entry : kToLds) table.Add(absl::StrCat(prefix, entry.name), entry.handler);
+    for (const Entry& entry : kToLds) {
+      table.Add(absl::StrCat(prefix, entry.name), entry.handler,
+                {.klass = entry.klass, .to_lds = true});
+    }
   }
 }
 

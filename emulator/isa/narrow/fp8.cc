@@ -17,6 +17,8 @@
 namespace lanewise::emulator {
 namespace {
 
+constexpr Traits kKeepsRest{.keeps_rest = true};
+
 template <class Format>
 float FromLowByte(uint32_t a) {
   return Decoded<Format>()[a & 0xff];
@@ -44,10 +46,10 @@ void RegisterFormats(HandlerTable& table) {
   table.Add("v_cvt_f32_bf8", VectorOp<FromLowByte<Bf8>>);
   table.Add("v_cvt_pk_f32_fp8", VectorOp<PairFromLowBytes<Fp8>>);
   table.Add("v_cvt_pk_f32_bf8", VectorOp<PairFromLowBytes<Bf8>>);
-  table.Add("v_cvt_pk_fp8_f32", VectorOp<ToBytes<Fp8>, kKeepHigh>);
-  table.Add("v_cvt_pk_bf8_f32", VectorOp<ToBytes<Bf8>, kKeepHigh>);
-  table.Add("v_cvt_sr_fp8_f32", InsertByte<ToByteStochastic<Fp8>>);
-  table.Add("v_cvt_sr_bf8_f32", InsertByte<ToByteStochastic<Bf8>>);
+  table.Add("v_cvt_pk_fp8_f32", VectorOp<ToBytes<Fp8>, kKeepHigh>, kKeepsRest);
+  table.Add("v_cvt_pk_bf8_f32", VectorOp<ToBytes<Bf8>, kKeepHigh>, kKeepsRest);
+  table.Add("v_cvt_sr_fp8_f32", InsertByte<ToByteStochastic<Fp8>>, kKeepsRest);
+  table.Add("v_cvt_sr_bf8_f32", InsertByte<ToByteStochastic<Bf8>>, kKeepsRest);
 }
 
 // ---- gfx950: bf16, and stochastic rounding to halves ----
@@ -77,8 +79,8 @@ void RegisterFp8(Arch arch, HandlerTable& table) {
   RegisterFormats<E4m3Fn, E5m2>(table);
   table.Add("v_cvt_f32_bf16", VectorOp<FromBf16>);
   table.Add("v_cvt_pk_bf16_f32", VectorOp<PackBf16>);
-  table.Add("v_cvt_sr_f16_f32", VectorOp<ToHalfStochastic<F16>, kKeepHigh>);
-  table.Add("v_cvt_sr_bf16_f32", VectorOp<ToHalfStochastic<Bf16>, kKeepHigh>);
+  table.Add("v_cvt_sr_f16_f32", VectorOp<ToHalfStochastic<F16>, kKeepHigh>, kKeepsRest);
+  table.Add("v_cvt_sr_bf16_f32", VectorOp<ToHalfStochastic<Bf16>, kKeepHigh>, kKeepsRest);
 }
 
 }  // namespace lanewise::emulator

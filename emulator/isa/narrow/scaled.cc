@@ -14,6 +14,8 @@
 namespace lanewise::emulator {
 namespace {
 
+constexpr Traits kKeepsRest{.keeps_rest = true};
+
 // The byte or word of a source that op_sel's low bits name.
 uint32_t SelectedByte(uint32_t word, const Instruction& inst) {
   return (word >> (8 * (inst.mod.op_sel & 3))) & 0xff;
@@ -99,32 +101,36 @@ uint32_t HalvesToNibblesStochastic(uint32_t a, uint32_t seed, uint32_t scale, Mo
 template <class Narrow>
 void RegisterBytes(const std::string& name, HandlerTable& table) {
   table.Add("v_cvt_scalef32_f32_" + name, VectorOp<ByteToF32<Narrow>>);
-  table.Add("v_cvt_scalef32_f16_" + name, VectorOp<ByteToF16<Narrow>, kKeepHigh>);
+  table.Add("v_cvt_scalef32_f16_" + name, VectorOp<ByteToF16<Narrow>, kKeepHigh>, kKeepsRest);
   table.Add("v_cvt_scalef32_pk_f32_" + name, VectorOp<BytesToF32<Narrow>>);
   table.Add("v_cvt_scalef32_pk_f16_" + name, VectorOp<BytesToHalves<Narrow, WideF16>>);
   table.Add("v_cvt_scalef32_pk_bf16_" + name, VectorOp<BytesToHalves<Narrow, WideBf16>>);
-  table.Add("v_cvt_scalef32_pk_" + name + "_f32", VectorOp<PairToBytes<Narrow>, kKeepHigh>);
+  table.Add("v_cvt_scalef32_pk_" + name + "_f32", VectorOp<PairToBytes<Narrow>, kKeepHigh>,
+            kKeepsRest);
   table.Add("v_cvt_scalef32_pk_" + name + "_f16",
-            VectorOp<HalvesToBytes<WideF16, Narrow>, kKeepHigh>);
+            VectorOp<HalvesToBytes<WideF16, Narrow>, kKeepHigh>, kKeepsRest);
   table.Add("v_cvt_scalef32_pk_" + name + "_bf16",
-            VectorOp<HalvesToBytes<WideBf16, Narrow>, kKeepHigh>);
-  table.Add("v_cvt_scalef32_sr_" + name + "_f32", InsertByte<F32ToByteStochastic<Narrow>>);
-  table.Add("v_cvt_scalef32_sr_" + name + "_f16",
-            InsertByte<HalfToByteStochastic<WideF16, Narrow>>);
+            VectorOp<HalvesToBytes<WideBf16, Narrow>, kKeepHigh>, kKeepsRest);
+  table.Add("v_cvt_scalef32_sr_" + name + "_f32", InsertByte<F32ToByteStochastic<Narrow>>,
+            kKeepsRest);
+  table.Add("v_cvt_scalef32_sr_" + name + "_f16", InsertByte<HalfToByteStochastic<WideF16, Narrow>>,
+            kKeepsRest);
   table.Add("v_cvt_scalef32_sr_" + name + "_bf16",
-            InsertByte<HalfToByteStochastic<WideBf16, Narrow>>);
+            InsertByte<HalfToByteStochastic<WideBf16, Narrow>>, kKeepsRest);
 }
 
 void RegisterNibbles(HandlerTable& table) {
   table.Add("v_cvt_scalef32_pk_f32_fp4", VectorOp<NibblesToF32>);
   table.Add("v_cvt_scalef32_pk_f16_fp4", VectorOp<NibblesToHalves<WideF16>>);
   table.Add("v_cvt_scalef32_pk_bf16_fp4", VectorOp<NibblesToHalves<WideBf16>>);
-  table.Add("v_cvt_scalef32_pk_fp4_f32", InsertByte<PairToNibbles>);
-  table.Add("v_cvt_scalef32_pk_fp4_f16", InsertByte<HalvesToNibbles<WideF16>>);
-  table.Add("v_cvt_scalef32_pk_fp4_bf16", InsertByte<HalvesToNibbles<WideBf16>>);
-  table.Add("v_cvt_scalef32_sr_pk_fp4_f32", InsertByte<PairToNibblesStochastic>);
-  table.Add("v_cvt_scalef32_sr_pk_fp4_f16", InsertByte<HalvesToNibblesStochastic<WideF16>>);
-  table.Add("v_cvt_scalef32_sr_pk_fp4_bf16", InsertByte<HalvesToNibblesStochastic<WideBf16>>);
+  table.Add("v_cvt_scalef32_pk_fp4_f32", InsertByte<PairToNibbles>, kKeepsRest);
+  table.Add("v_cvt_scalef32_pk_fp4_f16", InsertByte<HalvesToNibbles<WideF16>>, kKeepsRest);
+  table.Add("v_cvt_scalef32_pk_fp4_bf16", InsertByte<HalvesToNibbles<WideBf16>>, kKeepsRest);
+  table.Add("v_cvt_scalef32_sr_pk_fp4_f32", InsertByte<PairToNibblesStochastic>, kKeepsRest);
+  table.Add("v_cvt_scalef32_sr_pk_fp4_f16", InsertByte<HalvesToNibblesStochastic<WideF16>>,
+            kKeepsRest);
+  table.Add("v_cvt_scalef32_sr_pk_fp4_bf16", InsertByte<HalvesToNibblesStochastic<WideBf16>>,
+            kKeepsRest);
 }
 
 }  // namespace

@@ -99,24 +99,24 @@ void SetBit(Wave& wave, const Instruction& inst) {
 }  // namespace
 
 void RegisterScalarBits(Arch /*arch*/, HandlerTable& table) {
-  table.Add("s_and_b32", ScalarOp<W32::And>);
-  table.Add("s_and_b64", ScalarOp<W64::And>);
-  table.Add("s_or_b32", ScalarOp<W32::Or>);
-  table.Add("s_or_b64", ScalarOp<W64::Or>);
-  table.Add("s_xor_b32", ScalarOp<W32::Xor>);
-  table.Add("s_xor_b64", ScalarOp<W64::Xor>);
-  table.Add("s_andn2_b32", ScalarOp<W32::AndNot>);
-  table.Add("s_andn2_b64", ScalarOp<W64::AndNot>);
-  table.Add("s_orn2_b32", ScalarOp<W32::OrNot>);
-  table.Add("s_orn2_b64", ScalarOp<W64::OrNot>);
+  table.Add("s_and_b32", ScalarOp<W32::And>, {.undefined = UndefinedRule::kAnd});
+  table.Add("s_and_b64", ScalarOp<W64::And>, {.undefined = UndefinedRule::kAnd});
+  table.Add("s_or_b32", ScalarOp<W32::Or>, {.undefined = UndefinedRule::kOr});
+  table.Add("s_or_b64", ScalarOp<W64::Or>, {.undefined = UndefinedRule::kOr});
+  table.Add("s_xor_b32", ScalarOp<W32::Xor>, {.undefined = UndefinedRule::kXor});
+  table.Add("s_xor_b64", ScalarOp<W64::Xor>, {.undefined = UndefinedRule::kXor});
+  table.Add("s_andn2_b32", ScalarOp<W32::AndNot>, {.undefined = UndefinedRule::kAndNot});
+  table.Add("s_andn2_b64", ScalarOp<W64::AndNot>, {.undefined = UndefinedRule::kAndNot});
+  table.Add("s_orn2_b32", ScalarOp<W32::OrNot>, {.undefined = UndefinedRule::kOrNot});
+  table.Add("s_orn2_b64", ScalarOp<W64::OrNot>, {.undefined = UndefinedRule::kOrNot});
   table.Add("s_nand_b32", ScalarOp<W32::Nand>);
-  table.Add("s_nand_b64", ScalarOp<W64::Nand>);
+  table.Add("s_nand_b64", ScalarOp<W64::Nand>, {.undefined = UndefinedRule::kAnd});
   table.Add("s_nor_b32", ScalarOp<W32::Nor>);
-  table.Add("s_nor_b64", ScalarOp<W64::Nor>);
+  table.Add("s_nor_b64", ScalarOp<W64::Nor>, {.undefined = UndefinedRule::kOr});
   table.Add("s_xnor_b32", ScalarOp<W32::Xnor>);
-  table.Add("s_xnor_b64", ScalarOp<W64::Xnor>);
-  table.Add("s_not_b32", ScalarOp<W32::Not>);
-  table.Add("s_not_b64", ScalarOp<W64::Not>);
+  table.Add("s_xnor_b64", ScalarOp<W64::Xnor>, {.undefined = UndefinedRule::kXor});
+  table.Add("s_not_b32", ScalarOp<W32::Not>, {.undefined = UndefinedRule::kCopies});
+  table.Add("s_not_b64", ScalarOp<W64::Not>, {.undefined = UndefinedRule::kCopies});
   table.Add("s_lshl_b32", ScalarOp<W32::ShiftLeft>);
   table.Add("s_lshl_b64", ScalarOp<W64::ShiftLeft>);
   table.Add("s_lshr_b32", ScalarOp<W32::ShiftRight>);

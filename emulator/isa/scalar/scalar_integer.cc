@@ -122,8 +122,8 @@ void RegisterScalarInteger(Arch /*arch*/, HandlerTable& table) {
   table.Add("s_absdiff_i32", ScalarOp<AbsDifference>);
   table.Add("s_sext_i32_i8", ScalarOp<ExtendByte>);
   table.Add("s_sext_i32_i16", ScalarOp<ExtendHalf>);
-  table.Add("s_cselect_b32", ScalarOp<Select32>);
-  table.Add("s_cselect_b64", ScalarOp<Select64>);
+  table.Add("s_cselect_b32", ScalarOp<Select32>, {.undefined = UndefinedRule::kSelect});
+  table.Add("s_cselect_b64", ScalarOp<Select64>, {.undefined = UndefinedRule::kSelect});
   table.Add("s_cmov_b32", ConditionalMove32);
   table.Add("s_cmov_b64", ConditionalMove64);
   table.Add("s_pack_ll_b32_b16", ScalarOp<PackLowLow>);

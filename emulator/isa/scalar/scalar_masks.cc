@@ -62,8 +62,8 @@ WithScc<T> WholeQuads(T a) {
 }  // namespace
 
 void RegisterScalarMasks(Arch /*arch*/, HandlerTable& table) {
-  table.Add("s_and_saveexec_b64", SaveExec<And>);
-  table.Add("s_or_saveexec_b64", SaveExec<Or>);
+  table.Add("s_and_saveexec_b64", SaveExec<And>, {.scalars = ScalarRule::kActiveBits});
+  table.Add("s_or_saveexec_b64", SaveExec<Or>, {.scalars = ScalarRule::kInactiveBits});
   table.Add("s_xor_saveexec_b64", SaveExec<Xor>);
   table.Add("s_andn2_saveexec_b64", SaveExec<AndNot2>);
   table.Add("s_orn2_saveexec_b64", SaveExec<OrNot2>);

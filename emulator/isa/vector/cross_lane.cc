@@ -93,15 +93,22 @@ void SwapGroups(Wave& wave, const Instruction& inst) {
 }  // namespace
 
 void RegisterCrossLane(Arch arch, HandlerTable& table) {
-  table.Add("v_readfirstlane_b32", ReadFirstLane);
-  table.Add("v_readlane_b32", ReadLane);
-  table.Add("v_writelane_b32", WriteLane);
+  constexpr InstructionClass kCrossLane = InstructionClass::kCrossLane;
+  table.Add(
+      "v_readfirstlane_b32", ReadFirstLane,
+      {.klass = kCrossLane, .undefined = UndefinedRule::kCopies, .lanes = LaneRule::kFirstRead});
+  table.Add(
+      "v_readlane_b32", ReadLane,
+      {.klass = kCrossLane, .undefined = UndefinedRule::kCopies, .lanes = LaneRule::kOneRead});
+  table.Add(
+      "v_writelane_b32", WriteLane,
+      {.klass = kCrossLane, .undefined = UndefinedRule::kCopies, .lanes = LaneRule::kOneWritten});
   table.Add("v_mbcnt_lo_u32_b32", CountLanesBelow<false>);
   table.Add("v_mbcnt_hi_u32_b32", CountLanesBelow<true>);
-  table.Add("v_swap_b32", SwapRegisters);
+  table.Add("v_swap_b32", SwapRegisters, {.undefined = UndefinedRule::kCopies});
   if (arch == Arch::kGfx950) {
-    table.Add("v_permlane16_swap_b32", SwapGroups<16>);
-    table.Add("v_permlane32_swap_b32", SwapGroups<32>);
+    table.Add("v_permlane16_swap_b32", SwapGroups<16>, {.klass = kCrossLane});
+    table.Add("v_permlane32_swap_b32", SwapGroups<32>, {.klass = kCrossLane});
   }
 }
 

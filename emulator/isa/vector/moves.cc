@@ -16,13 +16,14 @@ uint64_t Move64(uint64_t a) { return a; }
 }  // namespace
 
 void RegisterMoves(Arch /*arch*/, HandlerTable& table) {
-  table.Add("v_mov_b32", VectorOp<Move32>);
-  table.Add("v_mov_b64", VectorOp<Move64>);
-  table.Add("v_accvgpr_read_b32", VectorOp<Move32>);
-  table.Add("v_accvgpr_write_b32", VectorOp<Move32>);
-  table.Add("v_accvgpr_mov_b32", VectorOp<Move32>);
-  table.Add("s_mov_b32", ScalarOp<Move32>);
-  table.Add("s_mov_b64", ScalarOp<Move64>);
+  constexpr Traits kMove{.undefined = UndefinedRule::kCopies};
+  table.Add("v_mov_b32", VectorOp<Move32>, kMove);
+  table.Add("v_mov_b64", VectorOp<Move64>, kMove);
+  table.Add("v_accvgpr_read_b32", VectorOp<Move32>, kMove);
+  table.Add("v_accvgpr_write_b32", VectorOp<Move32>, kMove);
+  table.Add("v_accvgpr_mov_b32", VectorOp<Move32>, kMove);
+  table.Add("s_mov_b32", ScalarOp<Move32>, kMove);
+  table.Add("s_mov_b64", ScalarOp<Move64>, kMove);
 }
 
 }  // namespace lanewise::emulator

@@ -97,7 +97,7 @@ void RegisterPacked(Arch arch, HandlerTable& table) {
   table.Add("v_pk_add_f32", PackedF32Op<AddF32>);
   table.Add("v_pk_mul_f32", PackedF32Op<MulF32>);
   table.Add("v_pk_fma_f32", PackedF32Op<FmaF32>);
-  table.Add("v_pk_mov_b32", MovePair);
+  table.Add("v_pk_mov_b32", MovePair, {.undefined = UndefinedRule::kCopies});
 }
 
 }  // namespace lanewise::emulator

@@ -128,9 +128,11 @@ void RegisterVectorInteger(Arch /*arch*/, HandlerTable& table) {
   table.Add("v_add_co_u32", ClampedCarryOp<AddCarryOut, Saturate<AddCarryOut>::Up>);
   table.Add("v_sub_co_u32", ClampedCarryOp<SubBorrowOut, Saturate<SubBorrowOut>::Down>);
   table.Add("v_subrev_co_u32", ClampedCarryOp<SubRevBorrowOut, Saturate<SubRevBorrowOut>::Down>);
-  table.Add("v_addc_co_u32", ClampedCarryOp<AddCarry, Saturate<AddCarry>::Up>);
-  table.Add("v_subb_co_u32", ClampedCarryOp<SubBorrow, Saturate<SubBorrow>::Down>);
-  table.Add("v_subbrev_co_u32", ClampedCarryOp<SubRevBorrow, Saturate<SubRevBorrow>::Down>);
+  constexpr Traits kCarryIn{.scalars = ScalarRule::kLastIsLaneMask};
+  table.Add("v_addc_co_u32", ClampedCarryOp<AddCarry, Saturate<AddCarry>::Up>, kCarryIn);
+  table.Add("v_subb_co_u32", ClampedCarryOp<SubBorrow, Saturate<SubBorrow>::Down>, kCarryIn);
+  table.Add("v_subbrev_co_u32", ClampedCarryOp<SubRevBorrow, Saturate<SubRevBorrow>::Down>,
+            kCarryIn);
   table.Add("v_add3_u32", VectorOp<Add3>);
   table.Add("v_lshl_add_u32", VectorOp<ShiftLeftAdd>);
   table.Add("v_add_lshl_u32", VectorOp<AddShiftLeft>);
@@ -146,8 +148,8 @@ void RegisterVectorInteger(Arch /*arch*/, HandlerTable& table) {
   table.Add("v_mul_hi_i32_i24", VectorOp<MulHighI24>);
   table.Add("v_mad_u32_u24", ClampedOp<MadU24, MadClampedU24>);
   table.Add("v_mad_i32_i24", ClampedOp<MadI24, MadClampedI24>);
-  table.Add("v_mad_u64_u32", CarryOp<MadU64>);
-  table.Add("v_mad_i64_i32", CarryOp<MadI64>);
+  table.Add("v_mad_u64_u32", CarryOp<MadU64>, {.upper_addend_may_be_undefined = true});
+  table.Add("v_mad_i64_i32", CarryOp<MadI64>, {.upper_addend_may_be_undefined = true});
 
   table.Add("v_min_u32", VectorOp<MinU>);
   table.Add("v_max_u32", VectorOp<MaxU>);
