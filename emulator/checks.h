@@ -1,8 +1,8 @@
 #ifndef LANEWISE_EMULATOR_CHECKS_H_
 #define LANEWISE_EMULATOR_CHECKS_H_
 
-// What the checker looks for. Accesses outside of every allocation, of LDS or of scratch are always
-// errors.
+// What the checker looks for. Beside that, accesses outside of every allocation, of LDS or of
+// scratch are always errors.
 
 #include <cstdint>
 #include <string_view>

@@ -364,8 +364,7 @@ void NoteWait(Wave& wave, uint32_t vmcnt, uint32_t lgkmcnt) {
   if (shadow->vm_issued > vmcnt) {
     shadow->vm_completed = std::max(shadow->vm_completed, shadow->vm_issued - vmcnt);
   }
-  // Beside an outstanding scalar load, which may return out of order, a count other than 0 proves
-  // nothing.
+  // Beside an outstanding scalar load, which may return out of order, no count but 0 proves a thing.
   const bool scalar_outstanding = shadow->last_scalar_load > shadow->lgkm_completed;
   if (shadow->lgkm_issued > lgkmcnt && (lgkmcnt == 0 || !scalar_outstanding)) {
     shadow->lgkm_completed = std::max(shadow->lgkm_completed, shadow->lgkm_issued - lgkmcnt);

@@ -1,6 +1,6 @@
 // A HIP program in one source, as people write it: kernels, and host code that launches them with
-// <<<...>>>. The compiler embeds the code objects of all chips and registers them when the program
-// starts.
+// <<<...>>>. The compiler embeds the code objects of all chips and registers them at the program's
+// start, before main.
 
 #include "emulator/corpus/chevrons.h"
 #include "hip/device.h"

@@ -118,8 +118,8 @@ TEST_P(CountingTest, RecordingsTellAllocationsApart) {
   EXPECT_EQ(numbers.loads.bytes, 1024u + 400u);
   EXPECT_EQ(numbers.stores.bytes, 0u);
   EXPECT_EQ(numbers.load_instructions, 4u + 2u);
-  // Words 0 .. 255 lie in 8 lines; words 0, 8, .. 792, four a line, in 25, the first 8 of them
-  // again.
+  // Words 0 .. 255 lie in 8 lines; words 0, 8, .. 792, four a line, in 25, of which the first 8
+  // are the same.
   EXPECT_EQ(numbers.loads.lines, 8u + 25u);
   EXPECT_EQ(numbers.distinct_lines, 25u);
   EXPECT_EQ(numbers.fetched_bytes, 1024u + 400u);

@@ -8,10 +8,11 @@
 // the ISA manuals give them.
 //
 // Operands of memory instructions stand at fixed places, absent ones as kNone:
-//   FLAT, global, scratch: src[0] vector address, src[1] data, src[2] scalar address
-//   MUBUF:                 src[0] vector address, src[1] data, src[2] resource, src[3] scalar
-//   offset DS:                    src[0] address, src[1] data 0, src[2] data 1 (in the assembler's
-//   order) SMEM:                  src[0] base, src[1] scalar offset
+//                          src[0]          src[1]         src[2]          src[3]
+//   FLAT, global, scratch  vector address  data           scalar address
+//   MUBUF                  vector address  data           resource        scalar offset
+//   DS (assembler's order) address         data 0         data 1
+//   SMEM                   base            scalar offset
 
 #include <cstdint>
 #include <memory>

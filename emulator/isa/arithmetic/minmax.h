@@ -3,10 +3,11 @@
 
 // The ISA's minima and maxima of floating-point values.
 //
-// min and max: a number wins over NaN, -0 is below +0. In IEEE mode a signaling NaN comes out,
-// quiet. minimum and maximum (gfx950): NaN wins over numbers. med3: the middle one of three; with a
-// NaN among them min3. They are written without branches, so that loops over lanes become vector
-// instructions.
+//   min, max          a number wins over NaN, -0 is below +0. In IEEE mode a signaling NaN comes
+//                     out, quiet.
+//   minimum, maximum  (gfx950) NaN wins over numbers.
+//   med3              the middle one of three; with a NaN among them min3.
+// They are written without branches: so loops over lanes become vector instructions.
 
 #include <algorithm>
 #include <bit>

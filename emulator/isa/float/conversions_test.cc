@@ -1,5 +1,5 @@
-// Conversions between integers and floating point of 16, 32 and 64 bits, and to normalized
-// integers.
+// Conversions between integers and floating point of 16, 32 and 64 bits, and from floating point
+// to normalized integers.
 
 #include <algorithm>
 #include <bit>

@@ -1,9 +1,10 @@
 // The three helpers of exact division, and v_trig_preop.
 //
 // A division num / den runs
-//   d = v_div_scale(den, den, num), n = v_div_scale(num, den, num) with its flag,
-//   q = n / d by v_rcp and refinement, v_div_fmas(..., flag) as the last step, v_div_fixup(q, den,
-//   num).
+//   d = v_div_scale(den, den, num)
+//   n = v_div_scale(num, den, num), with its flag
+//   q = n / d by v_rcp and refinement, of which v_div_fmas(..., flag) is the last step
+//   v_div_fixup(q, den, num)
 // div_scale moves operands to where no step overflows or loses bits; the flag says that the
 // quotient is to be moved back by div_fmas, which rounds once.
 //

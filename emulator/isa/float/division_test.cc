@@ -113,8 +113,8 @@ TEST_P(DivisionTest, DoublesAreCorrectlyRounded) {
     for (const Instruction& inst : program) Run(inst);
     for (int lane = 0; lane < kLanes && first + lane < inputs.size(); ++lane) {
       const Values& in = inputs[first + lane];
-      // With a divisor of all ones the sequence itself, on exact arithmetic, meets a tie that is
-      // none.
+      // With a divisor of all ones the sequence itself, on exact arithmetic, rounds a tie where the
+      // quotient is not halfway.
       if ((in.b & 0xfffffffffffffu) == 0xfffffffffffffu) continue;
       const double want = D(in.a) / D(in.b);
       const double got = D(Get64(8, lane));

@@ -6,8 +6,8 @@
 //   v_sin_f32, v_cos_f32: of x turns (2 pi x), computed and rounded likewise. For |x| > 256 and Inf
 //       0 and 1.
 //   The f16 instructions: as f32's, rounded once to half; denormals as MODE says. (Hardware: 0.51
-//   ulp.) v_rcp_f64, v_rsq_f64, v_sqrt_f64: the exact result rounded to 24 significant bits, which
-//   is the
+//       ulp.)
+//   v_rcp_f64, v_rsq_f64, v_sqrt_f64: the exact result rounded to 24 significant bits, which is the
 //       accuracy that the hardware promises (2^29 ulp): code that forgets to refine it shows.
 
 #include <bit>

@@ -4,9 +4,8 @@
 // has the instruction. The rest is, on both chips:
 //   i8: exact, cut to 32 bits.
 //   f64: one fused multiply-add for each k, ascending. blgp's bits negate A, B and C.
-//   f16 and bf16 shapes of 4 k (gfx942): the reference's step, with 4 products instead of 8;
-//   gfx950:
-//     as its other f16 and bf16 instructions.
+//   f16 and bf16 shapes of 4 k: on gfx942 the reference's step, with 4 products instead of 8; on
+//     gfx950 as its other f16 and bf16 instructions.
 //   xf32: operands rounded to 11 significant bits (nearest-even), then one fused multiply-add for
 //     each k, ascending. NOT KNOWN of the hardware: a contract of this emulator.
 // MODE and EXEC have no effect; NaN has the reference's canonical payload.

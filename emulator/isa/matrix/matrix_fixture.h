@@ -15,8 +15,8 @@
 
 namespace lanewise::emulator {
 
-// Where element (outer, k) of A or B of a block sits: lane, and element number in the lane's
-// registers.
+// Where element (outer, k) of A or B of a block sits: which lane has it, and its number among the
+// elements of that lane's registers.
 struct Seat {
   int lane;
   int position;

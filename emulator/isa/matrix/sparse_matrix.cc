@@ -1,5 +1,5 @@
 // Sparse matrix instructions, v_smfmac_*: of each four k of A two are there, and an index says
-// which.
+// which two.
 //
 // A is expanded with zeros and then multiplied by the chip's reference step over all k. How the
 // hardware groups the products is not known: a contract of this emulator. Bytes are exact. The

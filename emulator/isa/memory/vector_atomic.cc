@@ -1,5 +1,5 @@
-// Atomic operations of lanes on global, flat and buffer memory. The lanes of a wave go in ascending
-// order.
+// Atomic operations of lanes on global, flat and buffer memory. The lanes of a wave take their
+// turns in ascending order.
 
 #include <bit>
 #include <cstdint>

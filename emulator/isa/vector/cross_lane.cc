@@ -61,9 +61,9 @@ void SwapRegisters(Wave& wave, const Instruction& inst) {
 }
 
 // Groups of kGroup lanes: the odd groups of the first register change places with the even groups
-// of the second. A lane that is off keeps its value; one that would receive the value of a lane
-// that is off keeps its own, or gets 0 with bound_ctrl, or that lane's value with fi (fetch
-// inactive).
+// of the second. A lane that is off keeps its value. One that would receive the value of a lane
+// that is off keeps its own, gets 0 with bound_ctrl, or that lane's value with fi (which stands for
+// "fetch inactive").
 template <int kGroup>
 void SwapGroups(Wave& wave, const Instruction& inst) {
   uint32_t* const first = wave.vector[inst.dst[0].index];

@@ -181,8 +181,8 @@ TEST_P(VectorInteger16Test, PackedSelects) {
              [](Values) { return 0x01020201u; });
   ExpectEach("v_pk_add_u16 v0, v1, v4 op_sel:[1,1] op_sel_hi:[1,0]", inputs,
              [](Values) { return 0x02010101u; });
-  // Constants are 32 bits wide: the upper half of a small positive one is 0, of a negative one
-  // ones.
+  // Constants are 32 bits wide: the upper half of a small positive one is 0, that of a negative
+  // one all ones.
   ExpectEach("v_pk_add_u16 v0, v1, 1 op_sel_hi:[1,0]", inputs, [](Values) { return 0x00020003u; });
   ExpectEach("v_pk_add_u16 v0, v1, 1", inputs, [](Values) { return 0x00010003u; });
   ExpectEach("v_pk_add_u16 v0, v1, -1", inputs, [](Values) { return 0x00000001u; });
