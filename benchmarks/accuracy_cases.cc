@@ -137,15 +137,16 @@ absl::StatusOr<Accuracy> Bf16Linear(const AccuracyOperands& operands) {
 
 absl::StatusOr<Accuracy> A16w4(const AccuracyOperands& operands) {
   const Quantized w_size = Magnitudes(operands.w4, ElementFormat::kE2m1);
-  // A chain of ceil(steps / 8) steps of 4 instructions, then 7 additions of waves.
-  const std::int64_t steps = operands.x.dimension(1) / 128;
-  const double bound = static_cast<double>((steps + 7) / 8 * 4 + 7);
+  // A chain of ceil(pairs / 8) pairs of steps, 8 instructions each, then 8 additions of waves.
+  const std::int64_t pairs = operands.x.dimension(1) / gfx950::kA16w4KMultiple;
+  const double bound = static_cast<double>((pairs + 7) / 8 * 8 + 8);
   return Measure(gfx950::A16w4UpGate(operands.x, Fp4(operands.w4)), operands.x, Fp4(operands.w4),
                  Magnitudes(operands.x), Fp4(w_size), bound);
 }
 
 // Two slices, as the kernel is built.
 absl::StatusOr<Reduction> Gfx942UpGate(std::int64_t k) { return gfx942::UpGateReduction(k); }
+absl::StatusOr<Reduction> Gfx950UpGate(std::int64_t k) { return gfx950::UpGateReduction(k); }
 
 // e4m3 with one code for 32 x 32 values: w [N, K].
 Quantized QuantizeBlocks(const Tensor<float, 2>& w) {
@@ -254,7 +255,9 @@ std::span<const AccuracyCase> AccuracyCases() {
       {"gfx950 MXFP8, block32 packed, split",
        Block32({Block32Form::kPacked, 4, 16, 128, 4, 5, true})},
       {"gfx950 bf16", Bf16Linear},
-      {"gfx950 experts, up/gate", Gfx950Experts(gfx950::UpGateReduction, gfx950::UpGateGemv)},
+      {"gfx950 experts, up/gate",
+       Gfx950Experts(Gfx950UpGate, [](const MxMatrix& x,
+                                      const MxMatrix& w) { return gfx950::UpGateGemv(x, w); })},
       {"gfx950 experts, down", Gfx950Experts(gfx950::DownReduction, gfx950::DownGemv)},
       {"gfx950 A16W4, up/gate", A16w4},
   };

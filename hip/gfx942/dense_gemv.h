@@ -10,10 +10,9 @@
 //
 // Its arithmetic is reference::gfx942::DenseGemv, bit for bit (NaN payloads aside):
 //  1. A first kernel quantizes x to FNUZ e4m3 with a code for 32 of K (maximum 224, zero blocks
-//     have code 0, a block with Inf or NaN is NaN), into the workspace, in the order of the matrix
+//     have code 1, a block with Inf or NaN is NaN), into the workspace, in the order of the matrix
 //     core's operand.
-//  2. A wave takes a tile of 16 rows and 16 tokens through its steps of 128 K, ascending. Each
-//  block
+//  2. A wave takes a tile of 16 rows and 16 tokens through its steps of 128 K, ascending. Each block
 //     of 32 is one v_mfma_f32_16x16x32_fp8_fp8 from zero, and joins the wave's sum as
 //     RNE32(sum + d * 2^(cw + cx - 254)), exactly scaled for every pair of codes (scale_add.h).
 //  3. The waves' sums are added in order in float32, the splits' likewise by a last kernel; then

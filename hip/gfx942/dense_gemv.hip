@@ -110,7 +110,7 @@ __device__ void QuantizeActivations(const DenseGemvArguments& a) {
 #pragma unroll
     for (const float value : x) amax = MaxMagnitude(amax, value);
     amax = MaxOverLanes<4>(amax);
-    constexpr hip::Quantizer kQuantizer = {.maximum = 224.0f};
+    constexpr hip::Quantizer kQuantizer = {.maximum = 224.0f, .smallest_code = 1};
     code = BlockCode(amax, kQuantizer);
     const BlockEncoder<ElementFormat::kE4m3Fnuz> encode(code, kQuantizer);
     bytes = {encode.Four(x[0], x[1], x[2], x[3]), encode.Four(x[4], x[5], x[6], x[7])};

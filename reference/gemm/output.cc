@@ -2,8 +2,7 @@
 
 #include <cmath>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "base/status.h"
 
 namespace lanewise::reference {
 
@@ -19,8 +18,8 @@ Tensor<Bf16, 2> RoundToBf16(const Tensor<float, 2>& values) {
 
 absl::StatusOr<Tensor<Bf16, 2>> AddBias(const Tensor<Bf16, 2>& out, const Tensor<Bf16, 1>& bias) {
   if (bias.dimension(0) != out.dimension(1)) {
-    return absl::InvalidArgumentError(absl::StrCat("bias is ", ShapeText(bias), ", expected [",
-                                                   out.dimension(1), "] for out ", ShapeText(out)));
+    return InvalidArgument("bias is ", ShapeText(bias), ", expected [", out.dimension(1),
+                           "] for out ", ShapeText(out));
   }
   Tensor<Bf16, 2> sum(out.dimension(0), out.dimension(1));
   for (std::int64_t m = 0; m < out.dimension(0); ++m) {
@@ -32,17 +31,16 @@ absl::StatusOr<Tensor<Bf16, 2>> AddBias(const Tensor<Bf16, 2>& out, const Tensor
 }
 
 absl::StatusOr<Tensor<Bf16, 2>> SumRanks(std::span<const Tensor<Bf16, 2>> partials) {
-  if (partials.empty()) return absl::InvalidArgumentError("no partial outputs to sum");
+  if (partials.empty()) return InvalidArgument("no partial outputs to sum");
   Tensor<float, 2> sum(partials[0].dimension(0), partials[0].dimension(1));
-  sum.setZero();
   for (std::size_t rank = 0; rank < partials.size(); ++rank) {
     if (partials[rank].dimensions() != partials[0].dimensions()) {
-      return absl::InvalidArgumentError(absl::StrCat("the partial output of rank ", rank, " is ",
-                                                     ShapeText(partials[rank]), ", expected ",
-                                                     ShapeText(partials[0]), " as of rank 0"));
+      return InvalidArgument("the partial output of rank ", rank, " is ", ShapeText(partials[rank]),
+                             ", expected ", ShapeText(partials[0]), " as of rank 0");
     }
     for (std::int64_t i = 0; i < sum.size(); ++i) {
-      sum.data()[i] += partials[rank].data()[i].ToFloat();
+      const float part = partials[rank].data()[i].ToFloat();
+      sum.data()[i] = rank == 0 ? part : sum.data()[i] + part;
     }
   }
   return RoundToBf16(sum);

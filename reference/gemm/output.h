@@ -20,9 +20,9 @@ Tensor<Bf16, 2> RoundToBf16(const Tensor<float, 2>& values);
 // `out` is [M, N], `bias` [N]. InvalidArgument if the sizes differ.
 absl::StatusOr<Tensor<Bf16, 2>> AddBias(const Tensor<Bf16, 2>& out, const Tensor<Bf16, 1>& bias);
 
-// The sum of tensor-parallel ranks' partial outputs: float32 from +0 in rank order, each sum
-// rounded, the last one to bf16. All of one shape [M, N]; InvalidArgument otherwise, or if there is
-// none.
+// The sum of tensor-parallel ranks' partial outputs: (p0 + p1) + p2 .. in float32 in rank order, each
+// sum rounded, the last one to bf16. Where every partial is -0 the sum is -0. All of one shape
+// [M, N]; InvalidArgument otherwise, or if there is none.
 absl::StatusOr<Tensor<Bf16, 2>> SumRanks(std::span<const Tensor<Bf16, 2>> partials);
 
 }  // namespace lanewise::reference

@@ -47,6 +47,9 @@ TEST(Output, RanksAreAddedInFloat32) {
   const absl::StatusOr<Tensor<Bf16, 2>> sum = SumRanks(partials);
   ASSERT_TRUE(sum.ok());
   EXPECT_TRUE(SameNumbers(Row({258.0f, 0.0f}), *sum));
+  // Nothing but the partials is added: all -0 give -0, and +0 beside them +0.
+  const std::array<Tensor<Bf16, 2>, 2> zeros = {Row({-0.0f, -0.0f}), Row({-0.0f, 0.0f})};
+  EXPECT_TRUE(SameNumbers(Row({-0.0f, 0.0f}), *SumRanks(zeros)));
   EXPECT_TRUE(Refused(SumRanks({}).status(), "no partial outputs"));
   const std::array<Tensor<Bf16, 2>, 2> unlike = {Row({1.0f}), Row({1.0f, 2.0f})};
   EXPECT_TRUE(

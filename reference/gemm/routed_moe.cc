@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "reference/gemm/output.h"
 #include "reference/quantize/options.h"
@@ -113,12 +114,26 @@ absl::Status CheckExpertTensors(const ExpertTensors& experts) {
   return status;
 }
 
+absl::StatusOr<Tensor<float, 2>> ExpertRows(const Tensor<Bf16, 2>& x, const ExpertTensors& experts,
+                                            std::int64_t expert, const MoeStages& stages) {
+  const Tensor<std::uint8_t, 2> w13 = experts.w13.chip(expert, 0);
+  const Tensor<std::uint8_t, 2> w13_codes = experts.w13_codes.chip(expert, 0);
+  const Tensor<std::uint8_t, 2> w2 = experts.w2.chip(expert, 0);
+  const Tensor<std::uint8_t, 2> w2_codes = experts.w2_codes.chip(expert, 0);
+  LANEWISE_ASSIGN_OR_RETURN(auto gate_up,
+                            stages.up_gate(x, {ElementFormat::kE2m1, w13, w13_codes}));
+  AddExpertBias(experts.w13_bias, expert, &gate_up);
+  LANEWISE_ASSIGN_OR_RETURN(auto down, stages.down(ActivateRows(stages.swiglu, gate_up),
+                                                   {ElementFormat::kE2m1, w2, w2_codes}));
+  AddExpertBias(experts.w2_bias, expert, &down);
+  return down;
+}
+
 absl::StatusOr<MoeOutput> RoutedMoe(const Tensor<Bf16, 2>& x, const ExpertTensors& experts,
                                     const Routing& routing, const Tensor<Bf16, 2>* shared,
                                     const MoeStages& stages) {
-  if (absl::Status status = CheckExpertTensors(experts); !status.ok()) return status;
-  absl::Status status = CheckTokens(x, experts, routing, shared);
-  if (!status.ok()) return status;
+  LANEWISE_RETURN_IF_ERROR(CheckExpertTensors(experts));
+  LANEWISE_RETURN_IF_ERROR(CheckTokens(x, experts, routing, shared));
   const std::int64_t tokens = x.dimension(0);
   const std::int64_t top_k = routing.experts.dimension(1);
   const std::int64_t count = experts.w13.dimension(0);
@@ -140,23 +155,13 @@ absl::StatusOr<MoeOutput> RoutedMoe(const Tensor<Bf16, 2>& x, const ExpertTensor
   for (std::int64_t expert = 0; expert < count; ++expert) {
     const std::vector<Pick>& its_picks = picks[static_cast<std::size_t>(expert)];
     if (its_picks.empty()) continue;
-    const Tensor<std::uint8_t, 2> w13 = experts.w13.chip(expert, 0);
-    const Tensor<std::uint8_t, 2> w13_codes = experts.w13_codes.chip(expert, 0);
-    const Tensor<std::uint8_t, 2> w2 = experts.w2.chip(expert, 0);
-    const Tensor<std::uint8_t, 2> w2_codes = experts.w2_codes.chip(expert, 0);
-    absl::StatusOr<Tensor<float, 2>> gate_up =
-        stages.up_gate(Gather(x, its_picks), {ElementFormat::kE2m1, w13, w13_codes});
-    if (!gate_up.ok()) return gate_up.status();
-    AddExpertBias(experts.w13_bias, expert, &*gate_up);
-    absl::StatusOr<Tensor<float, 2>> down =
-        stages.down(ActivateRows(stages.swiglu, *gate_up), {ElementFormat::kE2m1, w2, w2_codes});
-    if (!down.ok()) return down.status();
-    AddExpertBias(experts.w2_bias, expert, &*down);
+    LANEWISE_ASSIGN_OR_RETURN(const auto down,
+                              ExpertRows(Gather(x, its_picks), experts, expert, stages));
     for (std::size_t i = 0; i < its_picks.size(); ++i) {
       const auto [token, slot] = its_picks[i];
       const float weight = routing.weights(token, slot);
       for (std::int64_t h = 0; h < x.dimension(1); ++h) {
-        const float sum = (*down)(static_cast<std::int64_t>(i), h);
+        const float sum = down(static_cast<std::int64_t>(i), h);
         contributions(token, slot, h) = RoundToBf16(sum * weight);
       }
     }
@@ -165,12 +170,14 @@ absl::StatusOr<MoeOutput> RoutedMoe(const Tensor<Bf16, 2>& x, const ExpertTensor
   result.out.resize(tokens, x.dimension(1));
   for (std::int64_t token = 0; token < tokens; ++token) {
     for (std::int64_t h = 0; h < x.dimension(1); ++h) {
-      Bf16 sum = Bf16::FromFloat(0.0f);
+      const bool from_shared = shared != nullptr && stages.shared_first;
+      Bf16 sum = from_shared ? (*shared)(token, h) : Bf16::FromFloat(0.0f);
       for (std::int64_t slot = 0; slot < top_k; ++slot) {
         if (!exists(token, slot)) continue;
         sum = RoundToBf16(sum.ToFloat() + contributions(token, slot, h).ToFloat());
       }
-      if (shared != nullptr) sum = RoundToBf16(sum.ToFloat() + (*shared)(token, h).ToFloat());
+      if (shared != nullptr && !from_shared)
+        sum = RoundToBf16(sum.ToFloat() + (*shared)(token, h).ToFloat());
       result.out(token, h) = sum;
     }
   }

@@ -48,6 +48,8 @@ struct MoeStages {
   ExpertGemm up_gate;  // w is w13 of an expert.
   Swiglu swiglu;
   ExpertGemm down;  // w is w2 of an expert; x the activated rows.
+  // A token's sum starts from shared[t], and does not end with it.
+  bool shared_first = false;
 };
 
 struct MoeOutput {
@@ -61,6 +63,7 @@ struct MoeOutput {
 //   y = Activate(swiglu, gate, up), gate and up rows i and inter + i of up_gate(x[t], w13[e])
 //   c_j = bf16(fl(down(y, w2[e]) * weight[t, j]))
 //   s = 0; s = bf16(s + c_j) for j = 0, 1, ...; out[t] = bf16(s + shared[t])   (without shared: s)
+//   stages.shared_first: s = shared[t]; s = bf16(s + c_j) for j = 0, 1, ...; out[t] = s
 // A bias is added to each sum of up_gate and down, and that rounded to float32, before anything
 // else. (Of ranks that share inter, one alone has the bias of w2.)
 // x is [tokens, K], shared [tokens, K] or null. A weight of 0 still multiplies: 0 * NaN is NaN.
@@ -69,6 +72,11 @@ struct MoeOutput {
 absl::StatusOr<MoeOutput> RoutedMoe(const Tensor<Bf16, 2>& x, const ExpertTensors& experts,
                                     const Routing& routing, const Tensor<Bf16, 2>* shared,
                                     const MoeStages& stages);
+
+// What `expert` (its place in the tensors) makes of rows of x [rows, K], before any weight: float32
+// [rows, K]. The shapes must have been checked.
+absl::StatusOr<Tensor<float, 2>> ExpertRows(const Tensor<Bf16, 2>& x, const ExpertTensors& experts,
+                                            std::int64_t expert, const MoeStages& stages);
 
 }  // namespace lanewise::reference
 

@@ -46,6 +46,36 @@ float KernelElement(const Mx& x, const Mx& w, std::int64_t m, std::int64_t n, st
   return sum;
 }
 
+// What no multiple of 2^-126 lies above: the smallest code is 1, of zeros too.
+TEST(DenseGemv, ActivationsBelowTheSmallestScaleHaveCode1) {
+  Tensor<Bf16, 2> x(3, 32);
+  x.setConstant(Bf16::FromFloat(0.0f));
+  x(1, 5) = Bf16::FromFloat(1.75f * 0x1p-120f);  // 224 * 2^-127: fits code 0 too
+  x(2, 5) = Bf16::FromFloat(1.75f * 0x1p-118f);  // 224 * 2^-125
+  const Quantized q = *Quantize(x, DenseActivationOptions());
+  EXPECT_EQ(q.codes(0, 0), 1);
+  EXPECT_EQ(q.elements(0, 5), 0x00);
+  EXPECT_EQ(q.codes(1, 0), 1);
+  EXPECT_EQ(DecodeElement(ElementFormat::kE4m3Fnuz, q.elements(1, 5)), 112.0f);
+  EXPECT_EQ(q.codes(2, 0), 2);
+  EXPECT_EQ(DecodeElement(ElementFormat::kE4m3Fnuz, q.elements(2, 5)), 224.0f);
+}
+
+// A zero block beside a weight code whose sum with 1 is 126: the source's factor overflows there,
+// the exact one does not.
+TEST(DenseGemv, ZeroBlocksAddNothingWhateverTheCode) {
+  std::mt19937 random(42);
+  Mx ocp = RandomMx(ElementFormat::kE4m3Fn, 32, 128, 1, 115, 115, &random);
+  for (const int code : {123, 124, 125}) {
+    ocp.codes(0, 2) = static_cast<std::uint8_t>(code);
+    const Mx w = Fnuz(ocp);
+    Tensor<Bf16, 2> x = RandomBf16(1, 128, 3, &random);
+    for (std::int64_t k = 64; k < 96; ++k) x(0, k) = Bf16::FromFloat(0.0f);
+    const Tensor<float, 2> out = *DenseGemv(x, w.view(), kDensePlan);
+    for (std::int64_t n = 0; n < 32; ++n) EXPECT_TRUE(std::isfinite(out(0, n))) << code;
+  }
+}
+
 TEST(DenseGemv, PlansAreTheKernelsOrders) {
   std::mt19937 random(41);
   for (const std::int64_t k : {96, 1024, 1280, 4096, 576}) {

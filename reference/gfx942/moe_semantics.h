@@ -13,8 +13,12 @@
 //   d   = v_mfma_f32_16x16x32_fp8_fp8 of a block of 32, C = 0
 //   acc = RNE32(acc + d * 2^(cw + 7 + cx - 254))      cw is the weight row's own code
 //
-// Up/gate: K in `slices` contiguous runs of blocks, each ascending in one accumulator; then (s0 +
-// s1), of four slices (s0 + s1) + (s2 + s3). Down: all blocks ascending in one accumulator.
+//   up/gate  K in `slices` contiguous runs of blocks, each ascending in one accumulator; then
+//            s0 + s1, of four slices (s0 + s1) + (s2 + s3)
+//   down     all blocks ascending in one accumulator
+// The source takes less: its up/gate kernel reads each slice in rounds of 8 blocks, so K must be a
+// multiple of 512 there, and inter one of 64. Here K is a multiple of 32 * slices, inter of 32; on
+// the shapes that both take they agree.
 //
 // Whole: routed_moe.h; x and the activated rows are quantized with RoutedActivationOptions. The
 // activation is where kernels may differ, within ActivationRange; before it and after it they equal
@@ -38,6 +42,8 @@
 namespace lanewise::reference::gfx942 {
 
 // e4m3fnuz, kRoundUp with maximum 224, floor 1e-10, smallest code 1. A zero block has code 86.
+// Of blocks that are not finite the whole output row is NaN, whatever non_finite says; the source's
+// own bytes are kNanTopCode's.
 QuantizeOptions RoutedActivationOptions();
 
 // Packed e2m1 rows as FNUZ bytes of 2^-7 times their values, in logical order, -0 as +0; codes as

@@ -1,8 +1,10 @@
 #include "reference/gfx950/a16w4_moe_semantics.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -57,11 +59,13 @@ Tensor<float, 2> KernelChain(const Tensor<Bf16, 2>& x, const Mx& w, std::int64_t
   return out;
 }
 
+// Waves of whole pairs of steps, added from +0.
 Tensor<float, 2> KernelUpGate(const Tensor<Bf16, 2>& x, const Mx& w) {
   const std::int64_t steps = x.dimension(1) / 128;
-  const std::int64_t run = (steps + 7) / 8;
-  Tensor<float, 2> sum = KernelChain(x, w, 0, run);
-  for (std::int64_t wave = 1; wave < 8; ++wave) {
+  const std::int64_t run = 2 * ((steps / 2 + 7) / 8);
+  Tensor<float, 2> sum(x.dimension(0), w.elements.dimension(0));
+  sum.setZero();
+  for (std::int64_t wave = 0; wave < 8; ++wave) {
     const Tensor<float, 2> part =
         KernelChain(x, w, std::min(steps, wave * run), std::min(steps, (wave + 1) * run));
     for (std::int64_t i = 0; i < sum.size(); ++i) sum.data()[i] += part.data()[i];
@@ -71,13 +75,22 @@ Tensor<float, 2> KernelUpGate(const Tensor<Bf16, 2>& x, const Mx& w) {
 
 TEST(A16w4, UpGateIsTheKernelsWaves) {
   std::mt19937 random(91);
-  for (const std::int64_t k : {128, 1024, 1280}) {
+  for (const std::int64_t k : {256, 2048, 2304}) {
     const Tensor<Bf16, 2> x = RandomBf16(5, k, 6, &random);
     const Mx w = RandomFp4(32, k, &random);
     const absl::StatusOr<Tensor<float, 2>> out = A16w4UpGate(x, w.view());
     ASSERT_TRUE(out.ok()) << out.status();
     EXPECT_TRUE(SameNumbers(KernelUpGate(x, w), *out)) << k;
   }
+}
+
+TEST(A16w4, DownIsOneChain) {
+  std::mt19937 random(95);
+  const Tensor<Bf16, 2> x = RandomBf16(5, 768, 6, &random);
+  const Mx w = RandomFp4(32, 768, &random);
+  const absl::StatusOr<Tensor<float, 2>> out = A16w4Down(x, w.view());
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_TRUE(SameNumbers(KernelChain(x, w, 0, 6), *out));
 }
 
 struct Experts {
@@ -90,7 +103,7 @@ struct Experts {
         w2(e, k, inter / 2),
         w2_codes(e, k, inter / 32) {
     for (std::int64_t i = 0; i < e; ++i) {
-      // Expert 1 is expert 0 again, so that opposite weights make their units cancel.
+      // Expert 1 is expert 0 again, so that opposite weights make them cancel.
       up.push_back(i == 1 ? up[0] : RandomFp4(2 * inter, k, random));
       down.push_back(i == 1 ? down[0] : RandomFp4(k, inter, random));
       w13.chip(i, 0) = up.back().elements;
@@ -102,91 +115,132 @@ struct Experts {
   ExpertTensors view() const { return {w13, w13_codes, w2, w2_codes}; }
 };
 
-constexpr std::int64_t kK = 128;
+constexpr std::int64_t kK = 256;
 constexpr std::int64_t kInter = 256;
 
-// The down GEMM's steps of one token in one expert: [2][K].
-std::vector<Tensor<float, 2>> Units(const Tensor<Bf16, 2>& x, std::int64_t token,
-                                    const Experts& experts, std::int64_t expert) {
+// What down makes of one token in one expert, [K], with the biases of that expert if there are any.
+std::vector<float> DownOf(const Tensor<Bf16, 2>& x, std::int64_t token, const Experts& experts,
+                          std::int64_t expert, const Tensor<Bf16, 2>* w13_bias = nullptr,
+                          const Tensor<Bf16, 2>* w2_bias = nullptr) {
   Tensor<Bf16, 2> row(1, kK);
   for (std::int64_t k = 0; k < kK; ++k) row(0, k) = x(token, k);
-  const Tensor<float, 2> gate_up = KernelUpGate(row, experts.up[expert]);
+  Tensor<float, 2> gate_up = KernelUpGate(row, experts.up[expert]);
   Tensor<Bf16, 2> mid(1, kInter);
+  for (std::int64_t i = 0; i < 2 * kInter; ++i) {
+    if (w13_bias != nullptr) gate_up(0, i) += (*w13_bias)(expert, i).ToFloat();
+  }
   for (std::int64_t i = 0; i < kInter; ++i) {
     mid(0, i) = Activate(kGptOssSwiglu, gate_up(0, i), gate_up(0, kInter + i));
   }
-  return {KernelChain(mid, experts.down[expert], 0, 1),
-          KernelChain(mid, experts.down[expert], 1, 2)};
+  const Tensor<float, 2> down = KernelChain(mid, experts.down[expert], 0, kInter / 128);
+  std::vector<float> values(down.data(), down.data() + kK);
+  for (std::int64_t h = 0; h < kK; ++h) {
+    if (w2_bias != nullptr) values[h] += (*w2_bias)(expert, h).ToFloat();
+  }
+  return values;
 }
 
-// Both regimes: 3 tokens deal their own picks, 6 tokens the union.
-TEST(A16w4, MoeDealsUnitsToWaves) {
+// Picks of experts 0 and 1 with weights that cancel but for roundings, and of a third.
+struct Picks {
+  Tensor<std::int32_t, 2> ids;
+  Tensor<float, 2> weights;
+
+  Picks(std::int64_t tokens, std::mt19937* random) : ids(tokens, 3), weights(tokens, 3) {
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      ids(t, 0) = 0;
+      ids(t, 1) = 1;
+      ids(t, 2) = t == 1 ? 77 : static_cast<std::int32_t>(t % 2 == 0 ? 3 : 4);
+      weights(t, 0) = 256.0f;
+      weights(t, 1) = -256.0f;
+      weights(t, 2) = 0.3f + 0.1f * static_cast<float>((*random)() % 7);
+    }
+  }
+};
+
+// The shared expert first, then the picks in their order, bf16 at every addition.
+TEST(A16w4, MoeAddsTheSharedExpertFirst) {
   std::mt19937 random(92);
   const Experts experts(6, kK, kInter, &random);
   for (const std::int64_t tokens : {3, 6}) {
     const Tensor<Bf16, 2> x = RandomBf16(tokens, kK, 3, &random);
-    Tensor<std::int32_t, 2> ids(tokens, 3);
-    Tensor<float, 2> weights(tokens, 3);
-    Tensor<float, 1> shared_weights(tokens);
-    for (std::int64_t t = 0; t < tokens; ++t) {
-      // Large terms that cancel, in different waves: what is left shows every rounding.
-      ids(t, 0) = 0;
-      ids(t, 1) = 1;
-      ids(t, 2) = t == 1 ? 77 : static_cast<std::int32_t>(t % 2 == 0 ? 3 : 4);
-      weights(t, 0) = 0x1p20f;
-      weights(t, 1) = -0x1p20f;
-      weights(t, 2) = 0.3f + 0.1f * static_cast<float>(random() % 7);
-      shared_weights(t) = 1.0f;
-    }
-    const SharedPick shared = {5, shared_weights};
-    const absl::StatusOr<MoeOutput> output = A16w4Moe(x, experts.view(), {ids, weights}, &shared);
-    ASSERT_TRUE(output.ok()) << output.status();
-    EXPECT_EQ(output->skipped, 1);
-    Tensor<Bf16, 2> expected(tokens, kK);
-    for (std::int64_t t = 0; t < tokens; ++t) {
-      std::vector<std::array<float, 4>> waves(kK, {0, 0, 0, 0});
-      const auto add = [&](std::int64_t expert, float weight, std::int64_t place) {
-        const std::vector<Tensor<float, 2>> units = Units(x, t, experts, expert);
-        for (std::int64_t step = 0; step < 2; ++step) {
+    const Picks picks(tokens, &random);
+    for (const bool shared : {false, true}) {
+      const absl::StatusOr<MoeOutput> output =
+          A16w4Moe(x, experts.view(), {picks.ids, picks.weights},
+                   shared ? std::optional<std::int64_t>(5) : std::nullopt);
+      ASSERT_TRUE(output.ok()) << output.status();
+      EXPECT_EQ(output->skipped, 1);
+      Tensor<Bf16, 2> expected(tokens, kK);
+      for (std::int64_t t = 0; t < tokens; ++t) {
+        const std::vector<float> of_shared = DownOf(x, t, experts, 5);
+        for (std::int64_t h = 0; h < kK; ++h) {
+          expected(t, h) = shared ? Bf16::FromFloat(of_shared[h]) : Bf16::FromFloat(0);
+        }
+        for (std::int64_t j = 0; j < 3; ++j) {
+          if (picks.ids(t, j) >= 6) continue;
+          const std::vector<float> c = DownOf(x, t, experts, picks.ids(t, j));
           for (std::int64_t h = 0; h < kK; ++h) {
-            const float product = units[step](0, h) * weight;
-            waves[h][(2 * place + step) % 4] += product;
-          }
-        }
-      };
-      if (tokens <= 4) {
-        for (int j = 0; j < 3; ++j) {
-          if (ids(t, j) < 6) add(ids(t, j), weights(t, j), j);
-        }
-      } else {
-        // The union is 0, 1, 3, 4.
-        const int experts_of_union[] = {0, 1, 3, 4};
-        for (int place = 0; place < 4; ++place) {
-          for (int j = 0; j < 3; ++j) {
-            if (ids(t, j) == experts_of_union[place]) add(ids(t, j), weights(t, j), place);
+            const Bf16 product = Bf16::FromFloat(c[h] * picks.weights(t, j));
+            expected(t, h) = Bf16::FromFloat(expected(t, h).ToFloat() + product.ToFloat());
           }
         }
       }
-      std::vector<float> sums(kK);
-      for (std::int64_t h = 0; h < kK; ++h) {
-        sums[h] = ((waves[h][0] + waves[h][1]) + waves[h][2]) + waves[h][3];
-        waves[h] = {0, 0, 0, 0};
-      }
-      add(5, 1.0f, 0);
-      for (std::int64_t h = 0; h < kK; ++h) {
-        for (const float wave : waves[h]) sums[h] += wave;
-        expected(t, h) = RoundToBf16(sums[h]);
-      }
+      EXPECT_TRUE(SameNumbers(expected, output->out)) << tokens << " tokens, shared " << shared;
     }
-    EXPECT_TRUE(SameNumbers(expected, output->out)) << tokens << " tokens";
   }
+}
+
+TEST(A16w4, MoeRowsDoNotDependOnTheOthers) {
+  std::mt19937 random(96);
+  const Experts experts(6, kK, kInter, &random);
+  const Tensor<Bf16, 2> x = RandomBf16(6, kK, 3, &random);
+  const Picks picks(6, &random);
+  const MoeOutput all = *A16w4Moe(x, experts.view(), {picks.ids, picks.weights}, 5);
+  for (std::int64_t t = 0; t < 6; ++t) {
+    const Eigen::array<std::int64_t, 2> at = {t, 0}, row = {1, kK}, three = {1, 3};
+    const Tensor<Bf16, 2> one = x.slice(at, row);
+    const Tensor<std::int32_t, 2> ids = picks.ids.slice(at, three);
+    const Tensor<float, 2> weights = picks.weights.slice(at, three);
+    const Tensor<Bf16, 2> expected = all.out.slice(at, row);
+    EXPECT_TRUE(SameNumbers(expected, A16w4Moe(one, experts.view(), {ids, weights}, 5)->out)) << t;
+  }
+}
+
+// Experts 10 .. 15 of 20, with biases.
+TEST(A16w4, MoeOfARankWithBiases) {
+  std::mt19937 random(97);
+  const Experts experts(6, kK, kInter, &random);
+  const Tensor<Bf16, 2> x = RandomBf16(1, kK, 3, &random);
+  const Tensor<Bf16, 2> w13_bias = RandomBf16(6, 2 * kInter, 2, &random);
+  const Tensor<Bf16, 2> w2_bias = RandomBf16(6, kK, 2, &random);
+  ExpertTensors tensors = experts.view();
+  tensors.w13_bias = &w13_bias;
+  tensors.w2_bias = &w2_bias;
+  Tensor<std::int32_t, 2> ids(1, 3);
+  Tensor<float, 2> weights(1, 3);
+  ids(0, 0) = 13;
+  ids(0, 1) = 4;   // another rank's
+  ids(0, 2) = 20;  // nobody's
+  weights.setConstant(0.75f);
+  const absl::StatusOr<MoeOutput> output =
+      A16w4Moe(x, tensors, {ids, weights, /*first_expert=*/10, /*all_experts=*/20}, 15);
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(output->skipped, 1);
+  const std::vector<float> shared = DownOf(x, 0, experts, 5, &w13_bias, &w2_bias);
+  const std::vector<float> routed = DownOf(x, 0, experts, 3, &w13_bias, &w2_bias);
+  Tensor<Bf16, 2> expected(1, kK);
+  for (std::int64_t h = 0; h < kK; ++h) {
+    expected(0, h) = Bf16::FromFloat(Bf16::FromFloat(shared[h]).ToFloat() +
+                                     Bf16::FromFloat(routed[h] * 0.75f).ToFloat());
+  }
+  EXPECT_TRUE(SameNumbers(expected, output->out));
 }
 
 TEST(A16w4, NanCodesAndOverflow) {
   std::mt19937 random(93);
-  Tensor<Bf16, 2> x(1, 128);
-  for (std::int64_t k = 0; k < 128; ++k) x(0, k) = Bf16::FromFloat(k == 0 ? 1.0f : 0.0f);
-  Mx w = RandomFp4(3, 128, &random);
+  Tensor<Bf16, 2> x(1, 256);
+  for (std::int64_t k = 0; k < 256; ++k) x(0, k) = Bf16::FromFloat(k == 0 ? 1.0f : 0.0f);
+  Mx w = RandomFp4(3, 256, &random);
   w.elements.setConstant(0x77);  // 6
   w.codes(0, 3) = 255;           // Not even where x is zero.
   w.codes(1, 0) = 254;           // 6 * 2^127 is no bf16.
@@ -199,24 +253,27 @@ TEST(A16w4, NanCodesAndOverflow) {
 
 TEST(A16w4, BadInputIsRefusedByName) {
   std::mt19937 random(94);
-  const Mx w = RandomFp4(32, 160, &random);
-  EXPECT_TRUE(Refused(A16w4UpGate(Tensor<Bf16, 2>(1, 160), w.view()).status(),
-                      "K = 160 is not a multiple of 128"));
-  EXPECT_TRUE(Refused(A16w4UpGate(Tensor<Bf16, 2>(1, 128), w.view()).status(),
-                      "x has K = 128, w has K = 160"));
+  const Mx w = RandomFp4(32, 384, &random);
+  EXPECT_TRUE(Refused(A16w4UpGate(Tensor<Bf16, 2>(1, 384), w.view()).status(),
+                      "K = 384 is not a multiple of 256"));
+  EXPECT_TRUE(Refused(A16w4Down(Tensor<Bf16, 2>(1, 384), w.view()).status(),
+                      "K = 384 is not a multiple of 256"));
+  EXPECT_TRUE(Refused(A16w4UpGate(Tensor<Bf16, 2>(1, 256), w.view()).status(),
+                      "x has K = 256, w has K = 384"));
   const Experts experts(2, kK, kInter, &random);
   const Tensor<Bf16, 2> x = RandomBf16(2, kK, 3, &random);
   Tensor<std::int32_t, 2> ids(2, 1);
   Tensor<float, 2> weights(2, 1);
   ids.setZero();
   weights.setZero();
-  const Tensor<float, 1> shared_weights(2);
-  const SharedPick shared = {2, shared_weights};
-  EXPECT_TRUE(Refused(A16w4Moe(x, experts.view(), {ids, weights}, &shared).status(),
-                      "the shared expert is 2"));
+  EXPECT_TRUE(Refused(A16w4Moe(x, experts.view(), {ids, weights}, 2).status(),
+                      "the shared expert is 2, expected one of the 2 from 0 on"));
   const Tensor<float, 2> wide(2, 3);
-  EXPECT_TRUE(Refused(A16w4Moe(x, experts.view(), {ids, wide}, nullptr).status(),
-                      "routing.weights [2, 3]"));
+  EXPECT_TRUE(Refused(A16w4Moe(x, experts.view(), {ids, wide}, std::nullopt).status(),
+                      "routing.weights is [2, 3]"));
+  const Experts narrow(1, kK, 128, &random);
+  EXPECT_TRUE(Refused(A16w4Moe(x, narrow.view(), {ids, weights}, std::nullopt).status(),
+                      "inter = 128 is not a multiple of 256"));
 }
 
 }  // namespace

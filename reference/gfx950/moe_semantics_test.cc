@@ -40,6 +40,19 @@ TEST(MoeSemantics, UpGateDealsGroupsOfSteps) {
             Steps({8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31}, 128));
 }
 
+TEST(MoeSemantics, FourSlicesTakePairsOfSteps) {
+  const absl::StatusOr<Reduction> reduction = UpGateReduction(2048, 4);  // 16 steps.
+  ASSERT_TRUE(reduction.ok());
+  ASSERT_EQ(reduction->parts.size(), 2u);
+  ASSERT_EQ(reduction->parts[0].parts.size(), 2u);
+  EXPECT_EQ(reduction->parts[0].parts[0].blocks, Steps({0, 1, 8, 9}, 64));
+  EXPECT_EQ(reduction->parts[0].parts[1].blocks, Steps({2, 3, 10, 11}, 64));
+  EXPECT_EQ(reduction->parts[1].parts[0].blocks, Steps({4, 5, 12, 13}, 64));
+  EXPECT_EQ(reduction->parts[1].parts[1].blocks, Steps({6, 7, 14, 15}, 64));
+  EXPECT_TRUE(Refused(UpGateReduction(2176, 4).status(), "K = 2176 is not a multiple of 1024"));
+  EXPECT_TRUE(Refused(UpGateReduction(2048, 3).status(), "3 slices"));
+}
+
 TEST(MoeSemantics, DownAlternatesSteps) {
   const absl::StatusOr<Reduction> reduction = DownReduction(576);  // 4.5 steps.
   ASSERT_TRUE(reduction.ok());

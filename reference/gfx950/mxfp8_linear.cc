@@ -37,6 +37,7 @@ absl::StatusOr<Tensor<float, 2>> QuantizedGemm(const Quantized& x, const LinearW
 QuantizeOptions ActivationOptions(BlockRule rule) {
   QuantizeOptions options;
   options.rule = rule;
+  options.non_finite = NonFinite::kNanElements;
   return options;
 }
 

@@ -33,7 +33,8 @@
 
 namespace lanewise::reference::gfx950 {
 
-// MXFP8 of e4m3fn with maximum 448.
+// MXFP8 of e4m3fn with maximum 448; NaN and infinity as vLLM's Triton quantizer has them
+// (kNanElements).
 QuantizeOptions ActivationOptions(BlockRule rule = BlockRule::kExact);
 
 struct Mxfp8LinearOptions {

@@ -81,7 +81,9 @@ int CeilRoundedLog2(float x) {
 }
 
 std::uint8_t BlockCode(float amax, const QuantizeOptions& options) {
-  if (std::isnan(amax)) return kNanCode;
+  if (std::isnan(amax)) {
+    return options.non_finite == NonFinite::kNanTopCode ? kLargestCode : kNanCode;
+  }
   amax = std::fabs(amax);
   if (std::isinf(amax)) {
     return options.non_finite == NonFinite::kNanBlock ? kNanCode : kLargestCode;
@@ -89,6 +91,14 @@ std::uint8_t BlockCode(float amax, const QuantizeOptions& options) {
   const int code = UnclampedCode(std::max(amax, options.amax_floor), options);
   return static_cast<std::uint8_t>(
       std::clamp(code, options.smallest_code, static_cast<int>(kLargestCode)));
+}
+
+float ElementScale(std::uint8_t code, const QuantizeOptions& options) {
+  const bool zero = options.non_finite == NonFinite::kNanElements ||
+                    options.non_finite == NonFinite::kNanTopCode;
+  // The sources build the multiplier as exponent bits, 254 - code; with their maxima no finite block
+  // reaches that code.
+  return code == kLargestCode && zero ? 0.0f : std::ldexp(1.0f, 127 - code);
 }
 
 }  // namespace lanewise::reference

@@ -11,10 +11,14 @@
 
 namespace lanewise::reference {
 
-// The code of a block whose largest magnitude is `amax` (not negative; the sign is ignored). A NaN
-// gives 255; an infinity gives 255 or 254 by options.non_finite. `options` must be valid
+// The code of a block whose largest magnitude is `amax` (not negative; the sign is ignored). A NaN or
+// an infinity gives 255 or 254 by options.non_finite. `options` must be valid
 // (ValidateQuantizeOptions).
 std::uint8_t BlockCode(float amax, const QuantizeOptions& options);
+
+// What a block's elements are multiplied with before they are rounded: 2^(127 - code), or 0 where
+// the policy says so (NonFinite). `code` is BlockCode's, not 255.
+float ElementScale(std::uint8_t code, const QuantizeOptions& options);
 
 // ceil of the correctly rounded float32 log2 of x; x positive and finite, subnormals included.
 //

@@ -14,14 +14,14 @@
 namespace lanewise::reference {
 namespace {
 
-// 2^exponent for exponent -149 .. 127.
-float PowerOfTwo(int exponent) { return std::ldexp(1.0f, exponent); }
-
-// The block's largest magnitude for BlockCode: NaN if there is one.
-float LargestMagnitude(std::span<const float, kBlockSize> x) {
+// The block's largest magnitude for BlockCode: NaN if there is one that counts.
+float LargestMagnitude(std::span<const float, kBlockSize> x, const QuantizeOptions& options) {
   float amax = 0.0f;
   for (const float value : x) {
-    if (std::isnan(value)) return value;
+    if (std::isnan(value)) {
+      if (options.non_finite == NonFinite::kNanElements) continue;
+      return value;
+    }
     amax = std::max(amax, std::fabs(value));
   }
   return amax;
@@ -29,6 +29,7 @@ float LargestMagnitude(std::span<const float, kBlockSize> x) {
 
 float ToFloat(float x) { return x; }
 float ToFloat(Bf16 x) { return x.ToFloat(); }
+float ToFloat(F16 x) { return x.ToFloat(); }
 
 // The elements of a block of that code.
 void EncodeBlock(std::span<const float, kBlockSize> x, std::uint8_t code,
@@ -37,7 +38,7 @@ void EncodeBlock(std::span<const float, kBlockSize> x, std::uint8_t code,
     std::fill(elements.begin(), elements.end(), NanBits(options.format));
     return;
   }
-  const float scale = PowerOfTwo(127 - code);
+  const float scale = ElementScale(code, options);
   for (std::int64_t i = 0; i < kBlockSize; ++i) {
     const float scaled = std::clamp(x[i] * scale, -options.maximum, options.maximum);
     elements[i] = EncodeElement(options.format, scaled);
@@ -75,7 +76,7 @@ absl::StatusOr<Quantized> QuantizeAny(const Tensor<T, 2>& x, const QuantizeOptio
       float amax = 0.0f;
       for (std::int64_t row = first; row < first + code_rows; ++row) {
         load(row, b);
-        const float largest = LargestMagnitude(block);
+        const float largest = LargestMagnitude(block, options);
         if (std::isnan(largest) || largest > amax) amax = largest;
         if (std::isnan(amax)) break;
       }
@@ -146,7 +147,7 @@ absl::StatusOr<Tensor<T, 2>> DequantizeAny(const Quantized& quantized, ElementFo
 
 std::uint8_t QuantizeBlock(std::span<const float, kBlockSize> x, const QuantizeOptions& options,
                            std::span<std::uint8_t, kBlockSize> elements) {
-  const std::uint8_t code = BlockCode(LargestMagnitude(x), options);
+  const std::uint8_t code = BlockCode(LargestMagnitude(x, options), options);
   EncodeBlock(x, code, options, elements);
   return code;
 }
@@ -156,6 +157,10 @@ absl::StatusOr<Quantized> Quantize(const Tensor<float, 2>& x, const QuantizeOpti
 }
 
 absl::StatusOr<Quantized> Quantize(const Tensor<Bf16, 2>& x, const QuantizeOptions& options) {
+  return QuantizeAny(x, options, 1);
+}
+
+absl::StatusOr<Quantized> Quantize(const Tensor<F16, 2>& x, const QuantizeOptions& options) {
   return QuantizeAny(x, options, 1);
 }
 

@@ -10,7 +10,8 @@
 // which stands for element * 2^(code - 127). The product by a power of two is exact wherever it
 // matters: it can only lose bits below 2^-126, far under half of any format's smallest value.
 // A block whose code is 255 has NaN elements (NanBits; e2m1 has no NaN and gets zeros), so that a
-// reader that looks at the elements alone sees NaN as well.
+// reader that looks at the elements alone sees NaN as well. Blocks with a NaN or an infinity:
+// NonFinite.
 //
 // Source: vLLM's mxfp8_e4m3_quantize and dequant_mxfp8_to_bf16 (as the gfx950 MXFP8 linear uses
 // them), OCP MX v1.0 section 6.3.
@@ -41,6 +42,7 @@ std::uint8_t QuantizeBlock(std::span<const float, kBlockSize> x, const QuantizeO
 // Quantizes `x` [rows, K]. InvalidArgument if K is not a multiple of 32 or `options` is not valid.
 absl::StatusOr<Quantized> Quantize(const Tensor<float, 2>& x, const QuantizeOptions& options);
 absl::StatusOr<Quantized> Quantize(const Tensor<Bf16, 2>& x, const QuantizeOptions& options);
+absl::StatusOr<Quantized> Quantize(const Tensor<F16, 2>& x, const QuantizeOptions& options);
 
 // The same with one code for 32 rows: amax is taken over blocks of 32 x 32, and codes are
 // [rows / 32, K / 32]. InvalidArgument also if rows is not a multiple of 32.

@@ -63,7 +63,11 @@ absl::StatusOr<Quantized> QuantizeTile(const Tensor<float, 2>& x, const TileExte
       LoadTile(x, extent).reshape(std::array<std::int64_t, 3>{extent.rows, blocks, kBlockSize});
 
   // Eigen's maximum() may drop a NaN, so the reduction says what a NaN does.
-  const auto larger = [](float a, float b) { return std::isnan(a) || a > b ? a : b; };
+  const bool skip_nan = options.non_finite == NonFinite::kNanElements;
+  const auto larger = [skip_nan](float a, float b) {
+    if (skip_nan && std::isnan(b)) return a;
+    return std::isnan(a) || a > b ? a : b;
+  };
   Quantized result;
   result.codes.resize(extent.rows, blocks);
   Tensor<std::uint8_t, 3> bits(extent.rows, blocks, kBlockSize);
@@ -73,7 +77,7 @@ absl::StatusOr<Quantized> QuantizeTile(const Tensor<float, 2>& x, const TileExte
       for (std::int64_t i = 0; i < kBlockSize; ++i) amax = larger(amax, std::fabs(xb(row, b, i)));
       const std::uint8_t code = BlockCode(amax, options);
       result.codes(row, b) = code;
-      const float rescale = std::exp2(127.0f - static_cast<float>(code));
+      const float rescale = ElementScale(code, options);
       for (std::int64_t i = 0; i < kBlockSize; ++i) {
         const float scaled = std::clamp(xb(row, b, i) * rescale, -options.maximum, options.maximum);
         bits(row, b, i) =

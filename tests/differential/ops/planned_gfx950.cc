@@ -14,9 +14,9 @@
 namespace lanewise::differential {
 namespace {
 
-namespace judge = reference::gfx950;
-using judge::Block32Config;
-using judge::Block32Form;
+namespace gfx950 = reference::gfx950;
+using gfx950::Block32Config;
+using gfx950::Block32Form;
 using reference::MxMatrix;
 
 // ---- 32 x 32 block scales ----
@@ -40,7 +40,7 @@ constexpr std::array<Named, 9> kConfigs = {{
 
 Block32Config ConfigOf(const Call& call) {
   const Block32Config& config = kConfigs[static_cast<std::size_t>(call["config"])].config;
-  return config.block_k > 0 ? config : judge::SelectBlock32(call["M"], call["N"], call["K"]);
+  return config.block_k > 0 ? config : gfx950::SelectBlock32(call["M"], call["N"], call["K"]);
 }
 
 // The kernel's own loops: programs of the split, steps, panels.
@@ -93,9 +93,9 @@ const Registration kBlock32(PlannedOperation({
               "M=2 N=32 K=80 against=plan config=tiled  # refused\n"
               "M=2 N=48 K=64 against=plan config=tiled  # refused",
     .planned = [](const Call& call, const MxMatrix& x,
-                  const MxMatrix& w) { return judge::Block32Gemm(x, w, ConfigOf(call)); },
+                  const MxMatrix& w) { return gfx950::Block32Gemm(x, w, ConfigOf(call)); },
     .reduction =
-        [](const Call& call) { return judge::Block32Reduction(call["K"], ConfigOf(call)); },
+        [](const Call& call) { return gfx950::Block32Reduction(call["K"], ConfigOf(call)); },
     .loops = Block32Loops,
 }));
 
@@ -117,8 +117,8 @@ const Registration kRowScale(PlannedOperation({
               "random 4: M=1..6 N=1..40 K=128*{1..20} against=*\n"
               "M=2 N=16 K=160 against=plan  # refused",
     .planned = [](const Call&, const MxMatrix& x,
-                  const MxMatrix& w) { return judge::RowScaleGemm(x, w); },
-    .reduction = [](const Call& call) { return judge::RowScaleReduction(call["K"]); },
+                  const MxMatrix& w) { return gfx950::RowScaleGemm(x, w); },
+    .reduction = [](const Call& call) { return gfx950::RowScaleReduction(call["K"]); },
     .loops = Ascending,
 }));
 
@@ -136,18 +136,38 @@ float TwoAccumulators(const Call& call, const AddBlock& add, Which which) {
   return sums[0] + sums[1];
 }
 
+int SlicesOf(const Call& call) { return call["slices"] == 1 ? 4 : 2; }
+
+// Slice s: steps 8 i + 2 s and the one after, i = 0, 1, ..
+float FourSlices(const Call& call, const AddBlock& add) {
+  float sums[4] = {0, 0, 0, 0};
+  for (std::int64_t slice = 0; slice < 4; ++slice) {
+    for (std::int64_t first = 2 * slice; first < call["K"] / 128; first += 8) {
+      for (std::int64_t block = 4 * first; block < 4 * first + 8; ++block) {
+        sums[slice] = add(sums[slice], block);
+      }
+    }
+  }
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
 const Registration kUpGate(PlannedOperation({
     .name = "planned/gfx950/up_gate",
     .x_format = "e4m3fn",
     .w_format = "e2m1",
-    .shapes = "M=2 N=16 K=32,160,1024,1056,2592,3072,3712 against=*\n"
-              "random 4: M=1..4 N=1..40 K=32*{1..130} against=*\n"
-              "M=2 N=16 K=48 against=plan  # refused",
-    .planned = [](const Call&, const MxMatrix& x,
-                  const MxMatrix& w) { return judge::UpGateGemv(x, w); },
-    .reduction = [](const Call& call) { return judge::UpGateReduction(call["K"]); },
+    .dimensions = {{"slices", {"two", "four"}}},
+    .shapes = "M=2 N=16 K=32,160,1024,1056,2592,3072,3712 against=* slices=two\n"
+              "M=2 N=16 K=1024,3072 against=* slices=four\n"
+              "random 4: M=1..4 N=1..40 K=32*{1..130} against=* slices=two\n"
+              "M=2 N=16 K=48 against=plan slices=two  # refused\n"
+              "M=2 N=16 K=1152 against=plan slices=four  # refused",
+    .planned = [](const Call& call, const MxMatrix& x,
+                  const MxMatrix& w) { return gfx950::UpGateGemv(x, w, SlicesOf(call)); },
+    .reduction =
+        [](const Call& call) { return gfx950::UpGateReduction(call["K"], SlicesOf(call)); },
     .loops =
         [](const Call& call, const AddBlock& add) {
+          if (call["slices"] == 1) return FourSlices(call, add);
           // Groups of eight steps in turn; of an odd number, the last one's halves.
           return TwoAccumulators(call, add, [](std::int64_t step, std::int64_t steps) {
             const std::int64_t groups = (steps + 7) / 8, group = step / 8;
@@ -165,8 +185,8 @@ const Registration kDown(PlannedOperation({
               "random 4: M=1..4 N=1..40 K=32*{1..40} against=*\n"
               "M=2 N=16 K=48 against=plan  # refused",
     .planned = [](const Call&, const MxMatrix& x,
-                  const MxMatrix& w) { return judge::DownGemv(x, w); },
-    .reduction = [](const Call& call) { return judge::DownReduction(call["K"]); },
+                  const MxMatrix& w) { return gfx950::DownGemv(x, w); },
+    .reduction = [](const Call& call) { return gfx950::DownReduction(call["K"]); },
     .loops =
         [](const Call& call, const AddBlock& add) {
           return TwoAccumulators(call, add,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -194,95 +195,51 @@ const Registration kRouted942(Routed(
     {"gfx942", ElementFormat::kE4m3Fnuz, reference::gfx942::RoutedActivationOptions,
      [](const MxMatrix& x, const MxMatrix& w) { return reference::gfx942::UpGateGemv(x, w); },
      reference::gfx942::DownGemv, reference::gfx942::RoutedExperts}));
-const Registration kRouted950(Routed({"gfx950", ElementFormat::kE4m3Fn,
-                                      reference::gfx950::RoutedActivationOptions,
-                                      reference::gfx950::UpGateGemv, reference::gfx950::DownGemv,
-                                      reference::gfx950::RoutedExperts}));
+const Registration kRouted950(Routed(
+    {"gfx950", ElementFormat::kE4m3Fn, reference::gfx950::RoutedActivationOptions,
+     [](const MxMatrix& x, const MxMatrix& w) { return reference::gfx950::UpGateGemv(x, w); },
+     reference::gfx950::DownGemv, reference::gfx950::RoutedExperts}));
 
-// ---- A16W4: units dealt to waves ----
+// ---- A16W4 ----
 
-// The units of one expert for one token: [steps of inter][K], each a step of 128 from zero, times
-// the weight.
-absl::StatusOr<std::vector<Tensor<float, 2>>> Units(const Experts& experts,
-                                                    const Tensor<Bf16, 2>& row, std::int64_t e) {
+// One token in one expert, [1, K] float32.
+Sums A16w4Row(const Experts& experts, const Tensor<Bf16, 2>& row, std::int64_t e) {
   const Mx w13 = experts.W13(e), w2 = experts.W2(e);
   const Sums gate_up = reference::gfx950::A16w4UpGate(row, w13.view());
   if (!gate_up.ok()) return gate_up.status();
-  const Tensor<Bf16, 2> y = Activated(kGptOssSwiglu, *gate_up);
-  std::vector<Tensor<float, 2>> units;
-  for (std::int64_t step = 0; step < y.size() / 128; ++step) {
-    const std::array<std::int64_t, 2> one = {1, 128}, rows = {w2.codes.dimension(0), 64},
-                                      codes = {w2.codes.dimension(0), 4};
-    const Tensor<Bf16, 2> part = y.slice(std::array<std::int64_t, 2>{0, 128 * step}, one);
-    const Mx w = {ElementFormat::kE2m1,
-                  w2.elements.slice(std::array<std::int64_t, 2>{0, 64 * step}, rows),
-                  w2.codes.slice(std::array<std::int64_t, 2>{0, 4 * step}, codes)};
-    // A single step is one chain in both of the layer's plans.
-    const Sums sums = reference::gfx950::A16w4UpGate(part, w.view());
-    if (!sums.ok()) return sums.status();
-    units.push_back(*sums);
-  }
-  return units;
+  return reference::gfx950::A16w4Down(Activated(kGptOssSwiglu, *gate_up), w2.view());
 }
 
-absl::Status UnitByUnit(const Call& call) {
+// The shared expert, which is the first, then a token's picks in their order, bf16 at every sum.
+absl::Status A16w4ByHand(const Call& call) {
   const Experts experts(call);
   const auto x = TensorOf<Bf16, 2>(call, "x");
-  const std::int64_t tokens = call["T"], k = call["K"], steps = call["inter"] / 128;
-  if (k % 128 != 0 || call["inter"] % 128 != 0) {
-    return InvalidArgument("K and inter are multiples of 128");
+  const std::int64_t k = call["K"];
+  if (k % 256 != 0 || call["inter"] % 256 != 0) {
+    return InvalidArgument("K and inter are multiples of 256");
   }
-  // Every expert that some token picks, ascending.
-  std::vector<std::int64_t> picked;
   std::uint32_t skipped = 0;
-  for (std::int64_t i = 0; i < experts.picks.size(); ++i) {
-    const std::int64_t e = experts.picks.data()[i];
-    if (experts.Has(e)) {
-      picked.push_back(e);
-    } else {
-      ++skipped;
-    }
-  }
-  std::sort(picked.begin(), picked.end());
-  picked.erase(std::unique(picked.begin(), picked.end()), picked.end());
-  for (std::int64_t token = 0; token < tokens; ++token) {
-    std::vector<std::array<float, 8>> waves(static_cast<std::size_t>(k));  // four, four of shared
-    for (auto& wave : waves) wave.fill(0);
-    const auto add = [&](std::int64_t e, float weight, std::int64_t first, std::size_t base) {
-      LANEWISE_ASSIGN_OR_RETURN(const auto units, Units(experts, Row(x, token), e));
-      for (std::int64_t step = 0; step < steps; ++step) {
-        for (std::int64_t h = 0; h < k; ++h) {
-          const float product = units[static_cast<std::size_t>(step)](0, h) * weight;
-          waves[static_cast<std::size_t>(h)][base + static_cast<std::size_t>((first + step) % 4)] +=
-              product;
-        }
-      }
-      return absl::OkStatus();
-    };
-    if (tokens <= 4) {
-      for (std::int64_t slot = 0; slot < call["top"]; ++slot) {
-        const std::int64_t e = experts.picks(token, slot);
-        if (!experts.Has(e)) continue;
-        LANEWISE_RETURN_IF_ERROR(add(e, experts.weights(token, slot), slot * steps, 0));
-      }
-    } else {
-      for (std::size_t place = 0; place < picked.size(); ++place) {
-        for (std::int64_t slot = 0; slot < call["top"]; ++slot) {
-          if (experts.picks(token, slot) != picked[place]) continue;
-          LANEWISE_RETURN_IF_ERROR(add(picked[place], experts.weights(token, slot),
-                                       static_cast<std::int64_t>(place) * steps, 0));
-        }
-      }
-    }
+  for (std::int64_t token = 0; token < call["T"]; ++token) {
+    std::vector<Bf16> sum(static_cast<std::size_t>(k), Bf16::FromFloat(0));
     if (call["shared"] == 1) {
-      LANEWISE_RETURN_IF_ERROR(add(0, call.Data<float>("shared_weights")[token], 0, 4));
+      const Sums c = A16w4Row(experts, Row(x, token), 0);
+      if (!c.ok()) return c.status();
+      for (std::size_t h = 0; h < sum.size(); ++h) sum[h] = Bf16::FromFloat(c->data()[h]);
     }
-    for (std::int64_t h = 0; h < k; ++h) {
-      const auto& w = waves[static_cast<std::size_t>(h)];
-      float sum = ((w[0] + w[1]) + w[2]) + w[3];
-      if (call["shared"] == 1) sum = (((sum + w[4]) + w[5]) + w[6]) + w[7];
-      call.Data<Bf16>("out")[token * k + h] = Bf16::FromFloat(sum);
+    for (std::int64_t slot = 0; slot < call["top"]; ++slot) {
+      const std::int64_t e = experts.picks(token, slot);
+      if (!experts.Has(e)) {
+        ++skipped;
+        continue;
+      }
+      const Sums c = A16w4Row(experts, Row(x, token), e);
+      if (!c.ok()) return c.status();
+      for (std::size_t h = 0; h < sum.size(); ++h) {
+        const Bf16 part = Bf16::FromFloat(c->data()[h] * experts.weights(token, slot));
+        sum[h] = Bf16::FromFloat(sum[h].ToFloat() + part.ToFloat());
+      }
     }
+    std::copy(sum.begin(), sum.end(), call.Data<Bf16>("out") + token * k);
   }
   *call.Data<std::uint32_t>("skipped") = skipped;
   return absl::OkStatus();
@@ -292,22 +249,17 @@ const Registration kA16w4([] {
   Operation operation = MoeOperation("planned/gfx950/a16w4_moe");
   operation.dimensions = {{"T"}, {"top"}, {"E"}, {"K"}, {"inter"}, {"shared", {"without", "with"}}};
   operation.shapes =
-      "T=2 top=2 E=4 K=128 inter=256 shared=*\n"
-      "T=5 top=2 E=3 K=128 inter=128 shared=*\n"
-      "random 3: T=0..6 top=1..3 E=1..5 K=128 inter=128*{1,2} shared=*\n"
-      "T=1 top=1 E=2 K=64 inter=128 shared=without  # refused";
-  // The shared expert is the first.
-  operation.arguments.insert(
-      operation.arguments.begin() + 7,
-      {.name = "shared_weights", .format = "f32", .extents = {"shared * T"}});
-  operation.reference = UnitByUnit;
+      "T=2 top=2 E=4 K=256 inter=512 shared=*\n"
+      "T=5 top=2 E=3 K=256 inter=256 shared=*\n"
+      "random 3: T=0..6 top=1..3 E=1..5 K=256 inter=256*{1,2} shared=*\n"
+      "T=1 top=1 E=2 K=256 inter=128 shared=without  # refused\n"
+      "T=1 top=1 E=2 K=128 inter=256 shared=without  # refused";
+  operation.reference = A16w4ByHand;
   operation.host = [](const Call& call) {
     const Experts experts(call);
-    const auto weights = TensorOf<float, 1>(call, "shared_weights");
-    const reference::gfx950::SharedPick shared = {0, weights};
-    return StoreMoe(call, reference::gfx950::A16w4Moe(TensorOf<Bf16, 2>(call, "x"),
-                                                      experts.tensors(), experts.routing(),
-                                                      call["shared"] == 1 ? &shared : nullptr));
+    return StoreMoe(call, reference::gfx950::A16w4Moe(
+                              TensorOf<Bf16, 2>(call, "x"), experts.tensors(), experts.routing(),
+                              call["shared"] == 1 ? std::optional<std::int64_t>(0) : std::nullopt));
   };
   return operation;
 }());
