@@ -116,4 +116,33 @@ float Log2(float x) {
 
 float Reciprocal(float x) { return 1.0f / x; }
 
+float ReciprocalSquareRoot(float x) {
+  if (std::isnan(x) || x < 0.0f) return std::numeric_limits<float>::quiet_NaN();
+  if (x == 0.0f) return std::copysign(std::numeric_limits<float>::infinity(), x);
+  if (std::isinf(x)) return 0.0f;
+  // x = m 2^e with e even and m in [2^23, 2^25): the root is between 2^-12.5 and 2^-11.5 times
+  // 2^(-e / 2).
+  int e;
+  const float fraction = std::frexp(x, &e);
+  auto m = static_cast<std::uint64_t>(std::ldexp(fraction, 24));
+  e -= 24;
+  if (e % 2 != 0) {
+    m *= 2;
+    --e;
+  }
+  // The largest r with r^2 m <= 2^98, that is floor(2^49 / sqrt(m)), of 37 bits: more than the 24
+  // that are kept, and what is left of the root says that it is not exact.
+  std::uint64_t r = 0;
+  for (std::uint64_t bit = std::uint64_t{1} << 38; bit != 0; bit /= 2) {
+    const std::uint64_t next = r + bit;
+    const auto square = static_cast<unsigned __int128>(next) * next;
+    if (square * m <= static_cast<unsigned __int128>(1) << 98) r = next;
+  }
+  const auto square = static_cast<unsigned __int128>(r) * r;
+  const bool more = square * m != static_cast<unsigned __int128>(1) << 98;
+  const int zeros = std::countl_zero(r);
+  return std::bit_cast<float>(
+      RoundBits<RoundTo::kFloat32>(false, r << zeros, -49 - e / 2 - zeros, more));
+}
+
 }  // namespace lanewise::reference
