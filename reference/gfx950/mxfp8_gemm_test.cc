@@ -311,6 +311,20 @@ TEST_F(Linear, Bf16WhereKIsNoMultipleOf128) {
   EXPECT_TRUE(SameNumbers(RoundToBf16(*Bf16Gemm(back, w)), *Mxfp8Linear(q, weight)));
 }
 
+// Row codes that were not dequantized when they were loaded give what they would have given.
+TEST_F(Linear, RowCodesOfAnotherKAreDequantizedOnTheFly) {
+  const LinearWeight loaded = Weight(32, 160, false, false);
+  ASSERT_EQ(loaded.kind, LinearKind::kBf16);
+  const auto& values = std::get<Tensor<Bf16, 2>>(loaded.weight);
+  const LinearWeight raw = {LinearKind::kRowCodes, *UndoDequantize(values, loaded.codes),
+                            loaded.codes};
+  const Tensor<Bf16, 2> x = RandomBf16(3, 160, 3, &random_);
+  EXPECT_TRUE(SameNumbers(RoundToBf16(*Bf16Gemm(x, values)), *Mxfp8Linear(x, raw)));
+  const Quantized q = *Quantize(x, ActivationOptions());
+  const Tensor<Bf16, 2> back = *DequantizeToBf16(q, ElementFormat::kE4m3Fn);
+  EXPECT_TRUE(SameNumbers(RoundToBf16(*Bf16Gemm(back, values)), *Mxfp8Linear(q, raw)));
+}
+
 TEST_F(Linear, BadShapesAreRefusedByName) {
   const LinearWeight weight = Weight(64, 256, true, false);
   EXPECT_TRUE(Refused(Mxfp8Linear(Tensor<Bf16, 2>(1, 128), weight).status(),

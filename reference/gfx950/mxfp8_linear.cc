@@ -2,7 +2,7 @@
 
 #include <variant>
 
-#include "absl/status/status.h"
+#include "base/status.h"
 #include "reference/gemm/output.h"
 #include "reference/gfx950/bf16_gemm.h"
 #include "reference/gfx950/block32_gemm.h"
@@ -18,6 +18,18 @@ absl::StatusOr<Tensor<Bf16, 2>> Finish(const absl::StatusOr<Tensor<float, 2>>& s
   const Tensor<Bf16, 2> out = RoundToBf16(*sums);
   if (options.bias == nullptr) return out;
   return AddBias(out, *options.bias);
+}
+
+// A weight that is bf16, or would be if it had been processed when it was loaded.
+bool IsServedAsBf16(const LinearWeight& weight) {
+  if (weight.kind == LinearKind::kBf16) return true;
+  const auto& bytes = std::get<Tensor<std::uint8_t, 2>>(weight.weight);
+  return weight.kind == LinearKind::kRowCodes && bytes.dimension(1) % kRowScaleKMultiple != 0;
+}
+
+absl::StatusOr<Tensor<Bf16, 2>> Bf16Weight(const LinearWeight& weight) {
+  if (weight.kind == LinearKind::kBf16) return std::get<Tensor<Bf16, 2>>(weight.weight);
+  return Dequantize(std::get<Tensor<std::uint8_t, 2>>(weight.weight), weight.codes);
 }
 
 MxMatrix Bytes(const Quantized& x) { return {ElementFormat::kE4m3Fn, x.elements, x.codes}; }
@@ -43,23 +55,24 @@ QuantizeOptions ActivationOptions(BlockRule rule) {
 
 absl::StatusOr<Tensor<Bf16, 2>> Mxfp8Linear(const Tensor<Bf16, 2>& x, const LinearWeight& weight,
                                             const Mxfp8LinearOptions& options) {
-  if (weight.kind == LinearKind::kBf16) {
-    return Finish(Bf16Gemm(x, std::get<Tensor<Bf16, 2>>(weight.weight)), options);
+  if (IsServedAsBf16(weight)) {
+    LANEWISE_ASSIGN_OR_RETURN(const auto w, Bf16Weight(weight));
+    return Finish(Bf16Gemm(x, w), options);
   }
-  const absl::StatusOr<Quantized> quantized = Quantize(x, ActivationOptions(options.rule));
-  if (!quantized.ok()) return quantized.status();
+  LANEWISE_ASSIGN_OR_RETURN(const Quantized quantized,
+                            Quantize(x, ActivationOptions(options.rule)));
   const auto& bytes = std::get<Tensor<std::uint8_t, 2>>(weight.weight);
   const std::optional<Block32Config> config =
       SelectBlock32Quantizing(x.dimension(0), bytes.dimension(0), bytes.dimension(1));
-  return Finish(QuantizedGemm(*quantized, weight, config), options);
+  return Finish(QuantizedGemm(quantized, weight, config), options);
 }
 
 absl::StatusOr<Tensor<Bf16, 2>> Mxfp8Linear(const Quantized& x, const LinearWeight& weight,
                                             const Mxfp8LinearOptions& options) {
-  if (weight.kind == LinearKind::kBf16) {
-    const absl::StatusOr<Tensor<Bf16, 2>> back = DequantizeToBf16(x, ElementFormat::kE4m3Fn);
-    if (!back.ok()) return back.status();
-    return Finish(Bf16Gemm(*back, std::get<Tensor<Bf16, 2>>(weight.weight)), options);
+  if (IsServedAsBf16(weight)) {
+    LANEWISE_ASSIGN_OR_RETURN(const auto back, DequantizeToBf16(x, ElementFormat::kE4m3Fn));
+    LANEWISE_ASSIGN_OR_RETURN(const auto w, Bf16Weight(weight));
+    return Finish(Bf16Gemm(back, w), options);
   }
   return Finish(QuantizedGemm(x, weight, std::nullopt), options);
 }

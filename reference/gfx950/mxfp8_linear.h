@@ -3,14 +3,15 @@
 
 // gfx950's whole MXFP8 linear, as `Planned`: which GEMM serves which weight and activation.
 //
-//   weight (linear.h)     activation    GEMM
-//   block codes           bf16          Block32Gemm, configuration SelectBlock32Quantizing(M, N,
-//   K); where that
-//                                       has none, as with a quantized x
-//   block codes           quantized     Block32Gemm, configuration SelectBlock32(M, N, K)
-//   row codes             either        RowScaleGemm
-//   bf16 (K % 128 != 0)   bf16          Bf16Gemm
-//   bf16                  quantized     Bf16Gemm of x dequantized to bf16
+//   weight (linear.h)        activation  GEMM
+//   block codes              bf16        Block32Gemm, SelectBlock32Quantizing(M, N, K); where that
+//                                        has no configuration, as of a quantized x
+//   block codes              quantized   Block32Gemm, SelectBlock32(M, N, K)
+//   row codes, K % 128 = 0   either      RowScaleGemm
+//   bf16 (K % 128 != 0)      bf16        Bf16Gemm
+//   bf16                     quantized   Bf16Gemm of x dequantized to bf16
+//   row codes, K % 128 != 0  either      as bf16, the weight dequantized on the fly: for weights that
+//                                        did not pass through ProcessLinear
 // then one rounding to bf16, then the bias, added in bf16.
 //
 // A bf16 activation is quantized per 32 along K with ActivationOptions, the same bytes in the
