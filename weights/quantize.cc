@@ -120,6 +120,10 @@ absl::Status ValidateMxOptions(const MxOptions& options) {
         absl::StrCat("the maximum is ", options.maximum, ", expected above 0 and at most ", largest,
                      ", the largest element of ", AbslView(ElementFormatName(options.format))));
   }
+  if (options.non_finite > NonFinite::kSaturate) {
+    return InvalidArgument("the policy for what is not finite is ",
+                           NonFiniteName(options.non_finite), ", not nan-block or saturate");
+  }
   if (!(std::isfinite(options.amax_floor) && options.amax_floor >= 0.0f)) {
     return absl::InvalidArgumentError(absl::StrCat("the amax floor is ", options.amax_floor,
                                                    ", expected a finite number of 0 or more"));

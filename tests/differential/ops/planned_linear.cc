@@ -17,7 +17,6 @@
 namespace lanewise::differential {
 namespace {
 
-using reference::ElementFormat;
 using reference::MxMatrix;
 using Sums = absl::StatusOr<Tensor<float, 2>>;
 
