@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "layouts/layout.h"
+#include "weights/conversion.h"
 #include "weights/packer.h"
 
 namespace lanewise {
@@ -72,24 +73,12 @@ class RowPlaces {
   std::int64_t stride_ = 0;
 };
 
-// What happens to a row's elements. K is the row's element count.
-enum class Conversion {
-  kNone,                  // bytes as they are
-  kE4m3ToFnuz,            // K bytes; -0 becomes +0, see Rewrite
-  kE2m1DropNegativeZero,  // K / 2 bytes; -0 nibbles become +0
-  kScaleCode,             // codes; each raised by code_increment and repeated code_repeat times
-  kBf16ToE4m3,  // K bf16, dequantized from e4m3 and scale codes -> the K e4m3 bytes behind them
-  kBf16ToFnuz,  // kBf16ToE4m3, then kE4m3ToFnuz
-  kE4m3ToBf16,  // K e4m3 bytes and scale codes -> K bf16, value x 2^(code - 127), nearest even
-};
-std::string_view ConversionName(Conversion conversion);
-
 struct TensorPlan {
   // The layout with its parameters given, bound to (rows, bytes of a row in memory).
   Layout layout;
   Packer packer;
-  std::vector<std::int64_t>
-      shape;  // of the bytes in memory; the product is packer.layout().units()
+  // Of the bytes in memory; the product is packer.layout().units().
+  std::vector<std::int64_t> shape;
 
   RowPlaces place;
   std::int64_t source_row_bytes = 0;  // of each row that is not padding, in its source
@@ -117,10 +106,42 @@ struct TensorPlan {
 
   std::int64_t rows() const { return packer.layout().extent(0); }
   std::int64_t bytes() const { return packer.layout().units(); }
+
+  // Elements of a row at its place.
+  std::int64_t elements() const { return source_row_bytes * 8 / TraitsOf(conversion).source_bits; }
+  // From the first to the last byte that a row stands for, those of agreeing rows included.
+  std::int64_t source_extent() const {
+    return (agreeing_rows - 1) * agreeing_stride + source_row_bytes;
+  }
+  // Elements under one scale code at code_place, and a row's codes there.
+  std::int64_t code_elements() const { return 32 * code_repeat; }
+  std::int64_t code_bytes() const { return (elements() + code_elements() - 1) / code_elements(); }
 };
 
 using Sources = std::vector<std::span<const std::uint8_t>>;
 using Sinks = std::vector<std::span<std::uint8_t>>;
+
+// How many bytes each has.
+template <class Spans>
+std::vector<std::int64_t> SizesOf(const Spans& spans) {
+  std::vector<std::int64_t> sizes;
+  for (const auto& span : spans) sizes.push_back(std::ssize(span));
+  return sizes;
+}
+
+// Logical rows begin .. end - 1 of a plan.
+struct RowRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+// The rows that leads first .. first + count - 1 (Packer::leads) hold any byte of: all of the plan
+// where leads are not contiguous rows (lead_rows.h).
+RowRange RowsOfLeads(const TensorPlan& plan, std::int64_t first, std::int64_t count);
+
+// Refuses the first of the rows whose bytes or codes lie outside sources of these sizes.
+absl::Status CheckPlaces(const TensorPlan& plan, std::span<const std::int64_t> sizes,
+                         RowRange rows);
 
 struct RunOptions {
   int threads = 1;  // 0: all of the machine's
@@ -129,11 +150,10 @@ struct RunOptions {
 
 // Prepares leads first .. first + count - 1 (Packer::leads) into `memory`, count * lead_bytes()
 // bytes. Refuses, and says at which row and element first:
-//  - a place outside its source (InvalidArgument),
-//  - rows that must agree and do not, codes from first_refused_code on, NaN bytes where
-//  refuse_nans,
+//  - a place of these rows outside its source (InvalidArgument),
+//  - rows that must agree and do not, codes from first_refused_code on, NaN bytes where refuse_nans,
 //  - bf16 values that are not e4m3 x code, "B of N values are not e4m3 x scale", counted over the
-//  plan.
+//    plan, all of whose places must then lie within their sources (CheckPlaces).
 // What `memory` holds after a refusal is unspecified.
 absl::StatusOr<RewriteCounts> RunPlanLeads(const TensorPlan& plan, const Sources& sources,
                                            const RunOptions& options, std::int64_t first,
@@ -150,7 +170,8 @@ absl::Status RestorePlan(const TensorPlan& plan, std::span<const std::uint8_t> m
                          const Sinks& sinks);
 
 // The same of leads [first, first + count) in `memory`; of all leads where they are not contiguous
-// rows (lead_rows.h) and the conversion is not byte by byte. Checks the places where `first` is 0.
+// rows (lead_rows.h) and the conversion is not byte by byte. Refuses a place of these rows outside
+// its sink.
 // Parts of one plan may be restored at the same time unless its rows share places, as repeated
 // codes do.
 absl::Status RestorePlanLeads(const TensorPlan& plan, std::span<const std::uint8_t> memory,

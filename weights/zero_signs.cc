@@ -20,15 +20,15 @@ constexpr std::int64_t kWord = 8;
 
 // All bits of an element but its sign, over a word of them.
 std::uint64_t MagnitudeBits(Conversion conversion) {
-  switch (conversion) {
-    case Conversion::kE4m3ToFnuz:
-      return 0x7F7F7F7F7F7F7F7F;
-    case Conversion::kE2m1DropNegativeZero:
+  const ConversionTraits traits = TraitsOf(conversion);
+  if (traits.loss != Loss::kZeroSigns) return 0;  // no sign of a zero is lost
+  switch (traits.source_bits) {
+    case 4:
       return 0x7777777777777777;
-    case Conversion::kBf16ToFnuz:
-      return 0x7FFF7FFF7FFF7FFF;
+    case 8:
+      return 0x7F7F7F7F7F7F7F7F;
     default:
-      return 0;  // no zero is anything else's
+      return 0x7FFF7FFF7FFF7FFF;
   }
 }
 
@@ -186,9 +186,7 @@ const RowLoops& Loops() {
 }  // namespace
 
 bool DiscardsZeroSigns(const TensorPlan& plan) {
-  return plan.conversion == Conversion::kE4m3ToFnuz ||
-         plan.conversion == Conversion::kE2m1DropNegativeZero ||
-         plan.conversion == Conversion::kBf16ToFnuz;
+  return TraitsOf(plan.conversion).loss == Loss::kZeroSigns;
 }
 
 std::vector<std::uint8_t> ZeroSigns(const TensorPlan& plan, const Sources& sources) {

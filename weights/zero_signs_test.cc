@@ -91,7 +91,11 @@ TEST_P(ZeroSignsOf, RowsAreThoseOfTheirElementsAndComeBack) {
 INSTANTIATE_TEST_SUITE_P(EachConversion, ZeroSignsOf,
                          testing::Values(Conversion::kE4m3ToFnuz, Conversion::kE2m1DropNegativeZero,
                                          Conversion::kBf16ToFnuz),
-                         [](const auto& info) { return std::string(ConversionName(info.param)); });
+                         [](const auto& info) -> std::string {
+                           if (info.param == Conversion::kE4m3ToFnuz) return "e4m3_to_fnuz";
+                           if (info.param == Conversion::kBf16ToFnuz) return "bf16_to_fnuz";
+                           return "e2m1_drop_negative_zero";
+                         });
 
 TEST(ZeroSigns, NothingIsDiscardedByOtherConversions) {
   absl::StatusOr<TensorPlan> plan = MakePlan(CatalogueLayout("plain"), 1, 16);

@@ -8,6 +8,7 @@
 #include "checkpoint/files/text.h"
 #include "checkpoint/prepare/output_metadata.h"
 #include "checkpoint/prepare/sign_bits.h"
+#include "weights/lead_rows.h"
 #include "weights/zero_signs.h"
 
 namespace lanewise {
@@ -128,8 +129,8 @@ absl::Status FilePieces::Begin() {
   // Places are checked before any of them is touched.
   for (const std::unique_ptr<Feed>& feed : feeds_) {
     if (feed->copies()) continue;
-    const absl::Status status =
-        RunPlanLeads(feed->output->plan, feed->sources, {}, 0, 0, {}).status();
+    const TensorPlan& plan = feed->output->plan;
+    const absl::Status status = CheckPlaces(plan, SizesOf(feed->sources), {0, plan.rows()});
     if (!status.ok()) return OfTensor(feed->output->tensor.stored.name, status);
   }
   absl::StatusOr<PreparedWriter> writer =

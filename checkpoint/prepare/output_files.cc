@@ -30,13 +30,9 @@ ExtraTensor EmptyMarker(const OutputFile& file) {
   return marker;
 }
 
-// If every element was a zero. Elements are half a byte, or one, or two.
+// If every element was a zero.
 std::int64_t MostZeroSignBytes(const TensorPlan& plan) {
-  const std::int64_t elements =
-      plan.conversion == Conversion::kE2m1DropNegativeZero ? 2 * plan.source_row_bytes
-      : plan.conversion == Conversion::kBf16ToFnuz         ? plan.source_row_bytes / 2
-                                                           : plan.source_row_bytes;
-  return (plan.rows() * elements + 7) / 8;
+  return (plan.rows() * plan.elements() + 7) / 8;
 }
 
 // What lossless stores beside an output, if anything.
@@ -49,7 +45,7 @@ void AddExtra(const OutputTensor& output, OutputFile* file) {
     extra.kind = ExtraTensor::Kind::kZeroSigns;
     tensor.stored = {ZeroSignsName(name), DType::kU8, {MostZeroSignBytes(output.plan)}};
     tensor.grows = true;
-  } else if (output.plan.conversion == Conversion::kE4m3ToBf16) {
+  } else if (TraitsOf(output.plan.conversion).loss == Loss::kValues) {
     extra.kind = ExtraTensor::Kind::kOriginal;
     extra.output.plan = SourceRowsOf(output.plan);
     tensor.stored = {OriginalName(name), DType::kF8E4m3, extra.output.plan.shape};

@@ -19,37 +19,26 @@ void Add(int source, std::int64_t begin, std::int64_t end, std::vector<TouchedBy
   touched->push_back({source, begin, end});
 }
 
-bool IsBf16(Conversion conversion) {
-  return conversion == Conversion::kBf16ToE4m3 || conversion == Conversion::kBf16ToFnuz;
-}
-
 }  // namespace
 
 std::vector<TouchedBytes> TouchedByRows(const TensorPlan& plan, std::int64_t begin,
                                         std::int64_t end) {
   std::vector<TouchedBytes> touched;
-  const std::int64_t extent =
-      (plan.agreeing_rows - 1) * plan.agreeing_stride + plan.source_row_bytes;
-  const std::int64_t elements =
-      IsBf16(plan.conversion) ? plan.source_row_bytes / 2 : plan.source_row_bytes;
-  const std::int64_t code_elements = 32 * plan.code_repeat;
-  const std::int64_t codes = (elements + code_elements - 1) / code_elements;
   for (std::int64_t row = begin; row < end; ++row) {
     const RowPlace place = plan.place(row);
     if (place.IsPadding()) continue;
-    Add(place.source, place.offset, place.offset + extent, &touched);
+    Add(place.source, place.offset, place.offset + plan.source_extent(), &touched);
     if (plan.code_place == nullptr) continue;
     const RowPlace code_place = plan.code_place(row);
-    Add(code_place.source, code_place.offset, code_place.offset + codes, &touched);
+    Add(code_place.source, code_place.offset, code_place.offset + plan.code_bytes(), &touched);
   }
   return touched;
 }
 
 std::vector<TouchedBytes> TouchedByLeads(const TensorPlan& plan, std::int64_t first,
                                          std::int64_t count) {
-  const LeadRows lead = LeadRowsOf(plan.packer);
-  if (!lead.contiguous) return TouchedByRows(plan, 0, plan.rows());
-  return TouchedByRows(plan, first * lead.rows, (first + count) * lead.rows);
+  const RowRange rows = RowsOfLeads(plan, first, count);
+  return TouchedByRows(plan, rows.begin, rows.end);
 }
 
 std::int64_t PageBytes(const Sources& sources, std::span<const TouchedBytes> touched) {

@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "weights/lead_rows.h"
 #include "weights/tensor_plan.h"
 
 namespace lanewise {

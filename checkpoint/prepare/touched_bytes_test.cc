@@ -6,6 +6,7 @@
 #include "checkpoint/files/mapped_file.h"
 #include "gtest/gtest.h"
 #include "layouts/catalogue.h"
+#include "weights/lead_rows.h"
 #include "weights/tensor_plan.h"
 
 namespace lanewise {

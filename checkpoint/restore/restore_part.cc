@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "checkpoint/files/mapped_file.h"
 #include "checkpoint/files/text.h"
 #include "checkpoint/prepare/kept_metadata.h"
@@ -18,10 +19,6 @@ namespace {
 std::int64_t RowBytes(const TensorPlan& plan) {
   if (plan.agreeing_rows > 1 && plan.agreeing_stride != plan.source_row_bytes) return -1;
   return plan.agreeing_rows * plan.source_row_bytes;
-}
-
-std::int64_t Extent(const TensorPlan& plan) {
-  return (plan.agreeing_rows - 1) * plan.agreeing_stride + plan.source_row_bytes;
 }
 
 bool SamePlaces(const TensorPlan& a, const TensorPlan& b) {
@@ -157,18 +154,8 @@ absl::StatusOr<std::unique_ptr<RestorePart>> RestorePart::Make(
 
 absl::Status RestorePart::CheckPlaces() const {
   for (const PartMember& member : members_) {
-    const TensorPlan& plan = member.plan;
-    for (std::int64_t row = 0; row < plan.rows(); ++row) {
-      const RowPlace place = plan.place(row);
-      if (place.IsPadding()) continue;
-      if (place.source < std::ssize(source_bytes_) && place.offset >= 0 &&
-          place.offset + Extent(plan) <= source_bytes_[place.source]) {
-        continue;
-      }
-      return absl::InvalidArgumentError(absl::StrCat(
-          "row ", row, " lies at bytes ", place.offset, " .. ", place.offset + Extent(plan),
-          " of source ", place.source, ", which is not that large"));
-    }
+    const RowRange all = {0, member.plan.rows()};
+    LANEWISE_RETURN_IF_ERROR(lanewise::CheckPlaces(member.plan, source_bytes_, all));
   }
   return absl::OkStatus();
 }
@@ -192,7 +179,7 @@ std::vector<SourceRun> RestorePart::Runs(std::int64_t first, std::int64_t count)
       const RowPlace place = plan.place(row);
       if (place.IsPadding()) continue;
       if (!in_file_[place.source] && !passes_all_) continue;
-      const std::int64_t last = place.offset + Extent(plan);
+      const std::int64_t last = place.offset + plan.source_extent();
       // Rows come in order, of few sources at a time: the last ones are the likeliest.
       const auto known = std::find_if(runs.rbegin(), runs.rend(), [&](const SourceRun& run) {
         return run.source == place.source;
@@ -276,9 +263,7 @@ std::int64_t RestorePart::PieceMemory(std::int64_t first, std::int64_t count) co
   for (const PartMember& member : members_) {
     const std::int64_t stored = count * member.plan.packer.lead_bytes();
     memory += Blocks(stored);
-    const bool computed = member.plan.conversion != Conversion::kNone &&
-                          member.plan.conversion != Conversion::kE4m3ToFnuz &&
-                          member.plan.conversion != Conversion::kE2m1DropNegativeZero;
+    const bool computed = TraitsOf(member.plan.conversion).computed;
     if (computed || member.plan.agreeing_rows > 1) memory += stored;
   }
   for (const SourceRun& run : Runs(first, count)) memory += run.size();

@@ -50,7 +50,7 @@ RestoreLosses LossesOf(const RankOutput& output) {
   const PreparedCheckpoint& prepared = *output.rank->prepared;
   const TensorPlan& plan = output.output->plan;
   const std::string& name = output.name();
-  if (plan.conversion == Conversion::kE4m3ToBf16) {
+  if (TraitsOf(plan.conversion).loss == Loss::kValues) {
     losses.dequantized = prepared.set().Find(OriginalName(name)) == nullptr;
   } else if (DiscardsZeroSigns(plan) && prepared.set().Find(ZeroSignsName(name)) == nullptr) {
     losses.zero_signs = prepared.Describe(name)->IntParam(kNegativeZerosParam).value_or(0);
