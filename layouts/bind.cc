@@ -2,48 +2,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/text.h"
+#include "layouts/fault_text.h"
 
 namespace lanewise {
 namespace {
-
-std::string_view FaultText(PatternFault fault) {
-  switch (fault) {
-    case PatternFault::kNone:
-      return "no fault";
-    case PatternFault::kNameExpected:
-      return "a name of lower-case letters is expected";
-    case PatternFault::kNameTooLong:
-      return "a name is longer than 15 letters";
-    case PatternFault::kSizeExpected:
-      return "a size or a parameter is expected after the colon";
-    case PatternFault::kSizeNotPositive:
-      return "a size is zero";
-    case PatternFault::kSizeTooLarge:
-      return "a size is above 2^32";
-    case PatternFault::kUnbalancedParenthesis:
-      return "a parenthesis is not balanced";
-    case PatternFault::kArrowExpected:
-      return "an arrow (->) is expected";
-    case PatternFault::kFactorNamedTwiceOnTheLeft:
-      return "a factor is named twice on the left";
-    case PatternFault::kAxisNamedTwice:
-      return "an axis is named twice";
-    case PatternFault::kFactorOnTheRightIsNotOnTheLeft:
-      return "a factor on the right is not on the left";
-    case PatternFault::kFactorNamedTwiceOnTheRight:
-      return "a factor is named twice on the right";
-    case PatternFault::kFactorMissingOnTheRight:
-      return "a factor is missing on the right";
-    case PatternFault::kOnlyTheOutermostFactorMayBeOpen:
-      return "only the outermost factor of an axis may be open";
-    case PatternFault::kTooManyAxes:
-      return "there are more than 4 axes";
-    case PatternFault::kTooManyFactors:
-      return "there are more than 12 factors";
-  }
-  return "an unknown fault";
-}
 
 absl::Status BindError(const Layout& layout, const BindResult& result) {
   const auto axis_text = [&] {
@@ -77,8 +41,7 @@ absl::Status BindError(const Layout& layout, const BindResult& result) {
       what = absl::StrCat(axis_text(), ", and the whole has more than 2^63 - 1");
       break;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("layout ", AbslView(layout.tag), " does not fit: ", what));
+  return InvalidArgument("layout ", layout.tag, " does not fit: ", what);
 }
 
 }  // namespace
@@ -92,9 +55,8 @@ absl::StatusOr<BoundLayout> Bind(const Layout& layout, std::span<const std::int6
 absl::StatusOr<Pattern> ParsePatternText(std::string_view text) {
   const PatternParse parse = ParsePattern(text);
   if (parse.fault == PatternFault::kNone) return parse.pattern;
-  return absl::InvalidArgumentError(absl::StrCat("pattern \"", AbslView(text),
-                                                 "\": ", AbslView(FaultText(parse.fault)),
-                                                 ", at character ", parse.position));
+  return InvalidArgument("pattern \"", text, "\": ", FaultText(parse.fault), ", at character ",
+                         parse.position);
 }
 
 std::string PatternText(const Pattern& pattern) {
@@ -126,8 +88,8 @@ std::string PatternText(const Pattern& pattern) {
 absl::StatusOr<std::int64_t> OffsetOf(const BoundLayout& layout,
                                       std::span<const std::int64_t> coordinate) {
   if (static_cast<int>(coordinate.size()) != layout.axes()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a coordinate of ", coordinate.size(), " values for a layout of ", layout.axes(), " axes"));
+    return InvalidArgument("a coordinate of ", coordinate.size(), " values for a layout of ",
+                           layout.axes(), " axes");
   }
   for (int axis = 0; axis < layout.axes(); ++axis) {
     if (coordinate[axis] < 0 || coordinate[axis] >= layout.extent(axis)) {

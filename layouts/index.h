@@ -43,14 +43,7 @@ class PatternIndex {
                          std::make_integer_sequence<int, kPattern.factors>());
   }
 
- private:
-  static constexpr bool AllSizesKnown() {
-    for (int i = 0; i < kPattern.factors; ++i) {
-      if (!kPattern.factor[i].parameter.empty()) return false;
-    }
-    return true;
-  }
-  static_assert(AllSizesKnown(), "a parameter of the pattern has no size: use WithParameter");
+  // ---- strides ----
 
   // How far factor i moves along its axis. Always a constant: only outermost factors are open.
   static constexpr std::int64_t CoordinateStride(int i) {
@@ -61,16 +54,10 @@ class PatternIndex {
     return stride;
   }
 
-  static constexpr int MemoryPosition(int i) {
-    int position = 0;
-    while (kPattern.memory_order[position] != i) ++position;
-    return position;
-  }
-
   // The fixed part of factor i's stride in memory.
   static constexpr std::int64_t FixedStride(int i) {
     std::int64_t stride = 1;
-    for (int p = MemoryPosition(i) + 1; p < kPattern.factors; ++p) {
+    for (int p = kPattern.MemoryPosition(i) + 1; p < kPattern.factors; ++p) {
       const Factor& factor = kPattern.factor[kPattern.memory_order[p]];
       if (!factor.IsOpen()) stride *= factor.size;
     }
@@ -80,12 +67,27 @@ class PatternIndex {
   // Whether the open factor of `axis` lies within factor i in memory, so that i's stride depends on
   // it.
   static constexpr bool OpenWithin(int i, int axis) {
-    for (int p = MemoryPosition(i) + 1; p < kPattern.factors; ++p) {
+    for (int p = kPattern.MemoryPosition(i) + 1; p < kPattern.factors; ++p) {
       const Factor& factor = kPattern.factor[kPattern.memory_order[p]];
       if (factor.IsOpen() && factor.axis == axis) return true;
     }
     return false;
   }
+
+  // How far factor kFactor moves in memory.
+  template <int kFactor, class UInt>
+  static constexpr UInt MemoryStride(const UInt (&extents)[kAxes]) {
+    return StrideOver<kFactor, UInt>(extents, std::make_integer_sequence<int, kAxes>());
+  }
+
+ private:
+  static constexpr bool AllSizesKnown() {
+    for (int i = 0; i < kPattern.factors; ++i) {
+      if (!kPattern.factor[i].parameter.empty()) return false;
+    }
+    return true;
+  }
+  static_assert(AllSizesKnown(), "a parameter of the pattern has no size: use WithParameter");
 
   template <int kAxis, class UInt>
   static constexpr UInt OpenSize(const UInt (&extents)[kAxes]) {
@@ -103,11 +105,6 @@ class PatternIndex {
         }(),
         ...);
     return stride;
-  }
-
-  template <int kFactor, class UInt>
-  static constexpr UInt MemoryStride(const UInt (&extents)[kAxes]) {
-    return StrideOver<kFactor, UInt>(extents, std::make_integer_sequence<int, kAxes>());
   }
 
   template <int kFactor, class UInt>

@@ -173,7 +173,7 @@ class Drawing {
     const int inner = cells_.bound.axes() - 1;
     Text(kMargin, "p",
          absl::StrCat("The array: of each ", Run(), " the offset of its first unit (",
-                      AbslView(layout_.unit), ")"));
+                      AbslView(UnitName(layout_.unit)), ")"));
     y_ += kLine - kCellHeight / 2;
     RowLabel(absl::StrCat(AbslView(AxisName(inner)), ":"));
     for (std::int64_t i = 0; i < cells_.across(); ++i) {

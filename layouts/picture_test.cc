@@ -41,9 +41,7 @@ std::vector<DrawnCell> CellsIn(const std::string& svg) {
   return cells;
 }
 
-Layout LayoutOf(const char* text) {
-  return {"a/layout", "byte", *ParsePatternText(text), {}, "a test", "none"};
-}
+Layout LayoutOf(const char* text) { return {.tag = "a/layout", .main = *ParsePatternText(text)}; }
 
 // By hand: k = 2 half + pair, so (row, k) lies at 4 half + 2 row + pair.
 TEST(Picture, ShowsOffsetsOfTheArrayAndCoordinatesOfMemory) {
@@ -95,7 +93,7 @@ TEST(Picture, GroupsWhatStaysTogetherInAnotherOrder) {
   ASSERT_TRUE(subject.ok()) << subject.status();
   const auto svg = PictureSvg(subject->layout, subject->extents);
   ASSERT_TRUE(svg.ok()) << svg.status();
-  // Even k before odd k in each 8 (seed 000, chunk_q).
+  // Even k before odd k in each 8 (dense_copy's chunk_q).
   EXPECT_NE(svg->find("k +0 +2 +4 +6 +1 +3 +5 +7"), std::string::npos);
   // The cells are those of the layout that differs in nothing else.
   const auto natural = SubjectOf(CatalogueLayout("gfx942/dense"));

@@ -65,7 +65,7 @@ absl::StatusOr<std::pair<std::string, std::int64_t>> ParseAssignment(const char*
 }
 
 // A packed pair of elements has a coordinate of its own: k and k + 1 share a byte.
-bool IsPacked(const Layout& layout) { return layout.unit == "packed e2m1 pair"; }
+bool IsPacked(const Layout& layout) { return layout.unit == Unit::kE2m1Pair; }
 
 std::string AxisName(const Layout& layout, int axis) {
   return std::string(layout.main.axis_name[axis].view());
@@ -82,14 +82,14 @@ std::string AxesText(const Layout& layout) {
 
 void PrintList() {
   for (const Layout& layout : kCatalogue) {
-    PrintLine(absl::StrFormat("%-28s %-20s %s", AbslView(layout.tag), AbslView(layout.unit),
-                              PatternText(layout.main)));
+    PrintLine(absl::StrFormat("%-28s %-20s %s", AbslView(layout.tag),
+                              AbslView(UnitName(layout.unit)), PatternText(layout.main)));
   }
 }
 
 void PrintAbout(const Layout& layout) {
   PrintLine(layout.tag);
-  PrintLine(absl::StrCat("  unit       ", AbslView(layout.unit)));
+  PrintLine(absl::StrCat("  unit       ", AbslView(UnitName(layout.unit))));
   PrintLine("  pattern    " + PatternText(layout.main));
   if (layout.HasRemainder()) PrintLine("  remainder  " + PatternText(layout.remainder));
   PrintLine(absl::StrCat("  for        ", AbslView(layout.purpose)));

@@ -111,10 +111,10 @@ std::vector<Case> PackCases() {
     const Layout layout = entry.WithParameter("blocks", 8).WithParameter("chunks", 8);
     cases.push_back(LayoutCase(layout, false, Rewrite::kNone, "none"));
     cases.push_back(LayoutCase(layout, true, Rewrite::kNone, "none"));
-    if (entry.unit == "FNUZ e4m3 byte") {
+    if (entry.unit == Unit::kFnuzByte) {
       cases.push_back(LayoutCase(layout, false, Rewrite::kE4m3ToFnuz, "fnuz"));
     }
-    if (entry.unit == "packed e2m1 pair") {
+    if (entry.forbidden == Forbidden::kNegativeZeroPair) {
       cases.push_back(LayoutCase(layout, false, Rewrite::kE2m1DropNegativeZero, "minus_zero"));
     }
   }

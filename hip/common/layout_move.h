@@ -15,13 +15,13 @@ namespace lanewise::hip {
 
 // FlashMLA's order of Q at run time: flashmla/q_fused within each token (see permute_q.h).
 inline constexpr Layout kQTokens = {
-    "flashmla/q_tokens",
-    "element",
-    "token row(head chunk:chunks dim:16) -> token chunk head dim",
-    {},
-    "Q as FlashMLA's attention reads it: in each token, 16-element head-dim chunks interleaved "
-    "across the heads",
-    "seed 003, permute_q_to_fused"};
+    .tag = "flashmla/q_tokens",
+    .unit = Unit::kElement,
+    .main = "token row(head chunk:chunks dim:16) -> token chunk head dim",
+    .purpose =
+        "Q as FlashMLA's attention reads it: in each token, 16-element head-dim chunks "
+        "interleaved across the heads",
+    .source = "FlashMLA's fused layout, permute_q_to_fused"};
 
 inline constexpr int kMoveLayouts = std::size(kCatalogue) + 1;
 

@@ -22,7 +22,7 @@
 #include "hip/gfx942/loads.h"
 #include "hip/gfx942/shared_activation.h"
 #include "layouts/catalogue.h"
-#include "layouts/index.h"
+#include "layouts/lane_index.h"
 
 namespace lanewise::device {
 namespace {
@@ -40,30 +40,11 @@ constexpr uint32_t kDepth = 4;
 
 // ---- Where a lane's bytes are ----
 
-// The weight's bytes of lane `lane` in half `half` of a step, from the tile's first.
-constexpr uint32_t WeightOffset(uint32_t step, uint32_t half, uint32_t lane) {
-  return step * kStepBytes + 1024 * half + 16 * lane;
-}
-
-// What WeightOffset says is what the catalogue says: lane 16 j + r has K 8 j .. + 8 of row r, block
-// by block.
-constexpr bool LanesFollowTheCatalogue() {
-  using Dense = PatternIndex<CatalogueLayout("gfx942/dense").main>;
-  constexpr uint32_t kSteps = 3;
-  for (uint32_t step = 0; step < kSteps; ++step) {
-    for (uint32_t lane = 0; lane < 64; ++lane) {
-      for (uint32_t block = 0; block < kStepBlocks; ++block) {
-        const uint32_t k = kStepColumns * step + 32 * block + 8 * (lane / 16);
-        const uint32_t at =
-            Dense::Offset<uint32_t>({16 + lane % 16, k}, {32, kSteps * kStepColumns});
-        const uint32_t tile = kSteps * kStepBytes;
-        if (at != tile + WeightOffset(step, block / 2, lane) + 8 * (block % 2)) return false;
-      }
-    }
-  }
-  return true;
-}
-static_assert(LanesFollowTheCatalogue());
+// The weight as the catalogue says that lanes load it: {step, half} from the tile's first byte.
+using Weight = LaneIndex<CatalogueLayout("gfx942/dense").lane_pattern()>;
+static_assert(Weight::kLanes == kWaveSize && Weight::kLoadBytes == sizeof(Uint4));
+static_assert(Weight::kIsWithoutGap && Weight::LinesPerLoad() == 8);
+static_assert(Weight::Offset<uint32_t>(0, {1, 0}) == kStepBytes);
 
 // An activation's bytes in the workspace: as the weight's of a tile that has `tokens` rows. Of a
 // full pass that is gfx942/dense itself.
@@ -189,7 +170,7 @@ __device__ Float4 WaveSums(const Range& w, const Range& w_codes, const Range& x,
     Step step;
 #pragma unroll
     for (uint32_t half = 0; half < 2; ++half) {
-      step.w[half] = w.Load16<Range::kStreamed>(WeightOffset(at, half, lane));
+      step.w[half] = w.Load16<Range::kStreamed>(Weight::Offset<uint32_t>(lane, {at, half}));
       step.x[half] = x.Load16<Range::kCached>(x_lane + (2 * at + half) * (64 * tokens));
     }
     step.x_codes = x_codes.Load4(4 * (at * tokens + token));

@@ -11,7 +11,7 @@
 #include "hip/gfx942/moe_arguments.h"
 #include "hip/gfx942/moe_device.h"
 #include "layouts/catalogue.h"
-#include "layouts/index.h"
+#include "layouts/lane_index.h"
 
 namespace lanewise::device {
 namespace {
@@ -23,22 +23,16 @@ using hip::gfx942::MoeDownArguments;
 using hip::gfx942::PickGroup;
 
 constexpr uint32_t kWaves = 4;
-constexpr uint32_t kStepBytes = 1024;  // a tile's bytes of 128 K
-constexpr uint32_t kDepth = 4;         // steps in flight: 1 KiB of weights each a wave
-constexpr uint32_t kTailBlocks = 2;    // of a last half step
+constexpr uint32_t kDepth = 4;       // steps in flight: 1 KiB of weights each a wave
+constexpr uint32_t kTailBlocks = 2;  // of a last half step
 
-// What LastHalf assumes is what the catalogue says: lane 16 j + r has two dwords of row r there.
-constexpr bool LanesFollowTheCatalogue() {
-  using Tail = PatternIndex<CatalogueLayout("gfx942/fp4_tile_major").remainder>;
-  for (uint32_t lane = 0; lane < 64; ++lane) {
-    for (uint32_t b = 0; b < kTailBlocks; ++b) {
-      const uint32_t at = Tail::Offset<uint32_t>({lane % 16, 16 * b + 4 * (lane / 16)}, {16, 32});
-      if (at != 8 * lane + 4 * b) return false;
-    }
-  }
-  return true;
-}
-static_assert(LanesFollowTheCatalogue());
+// The weight as the catalogue says that lanes load it: {step} from the tile's first byte, and
+// behind the whole steps the last half one.
+using Weight = LaneIndex<CatalogueLayout("gfx942/fp4_tile_major").lane_pattern()>;
+using LastHalf = LaneIndex<CatalogueLayout("gfx942/fp4_tile_major").remainder_lane_pattern()>;
+static_assert(Weight::kLanes == kWaveSize && Weight::kLoadBytes == sizeof(Uint4));
+static_assert(Weight::kIsWithoutGap && Weight::kWaveLoadBytes == 1024);
+static_assert(LastHalf::kLoadBytes == kTailBlocks * 4 && LastHalf::kIsWithoutGap);
 
 // One lane's operands of a step.
 struct Step {
@@ -78,8 +72,8 @@ __device__ void MoeDown(const MoeDownArguments& a) {
 
     const auto load = [&](uint32_t index) {
       Step step;
-      step.w = w.Load16<Range::kStreamed>(index < whole_steps ? index * kStepBytes + 16 * lane
-                                                              : Range::kNowhere);
+      step.w = w.Load16<Range::kStreamed>(
+          index < whole_steps ? Weight::Offset<uint32_t>(lane, {index}) : Range::kNowhere);
       // Past the end the last step again: it is there.
       const uint32_t there = index < steps ? index : steps - 1;
 #pragma unroll
@@ -104,7 +98,10 @@ __device__ void MoeDown(const MoeDownArguments& a) {
 #pragma unroll
     for (uint32_t i = 0; i < kDepth; ++i) ring[i] = load(i);
     Uint2 tail = {0, 0};
-    if (has_tail) tail = w.Load8<Range::kStreamed>(whole_steps * kStepBytes + 8 * lane);
+    if (has_tail) {
+      tail = w.Load8<Range::kStreamed>(Weight::Offset<uint32_t>(0, {whole_steps}) +
+                                       LastHalf::Offset<uint32_t>(lane));
+    }
     for (uint32_t index = 0;;) {
 #pragma unroll
       for (uint32_t slot = 0; slot < kDepth; ++slot) {

@@ -11,7 +11,7 @@
 #include "hip/gfx942/moe_arguments.h"
 #include "hip/gfx942/moe_device.h"
 #include "layouts/catalogue.h"
-#include "layouts/index.h"
+#include "layouts/lane_index.h"
 
 namespace lanewise::device {
 namespace {
@@ -24,40 +24,22 @@ using hip::gfx942::MoeUpGateArguments;
 using hip::gfx942::PickGroup;
 
 constexpr uint32_t kItems = 256;
-constexpr uint32_t kStepBytes = 1024;  // a tile's bytes of 128 K
-constexpr uint32_t kRoundCodes = 128;  // a tile's codes of 256 K
-constexpr uint32_t kTiles = 2;         // of a wave: 16 columns' gate and up rows
-constexpr uint32_t kHalves = 2;        // of a workgroup's columns
-constexpr uint32_t kSlices = 2;        // of K
-constexpr uint32_t kDepth = 2;         // rounds in flight: 4 KiB of weights each a wave
+constexpr uint32_t kTiles = 2;   // of a wave: 16 columns' gate and up rows
+constexpr uint32_t kHalves = 2;  // of a workgroup's columns
+constexpr uint32_t kSlices = 2;  // of K
+constexpr uint32_t kDepth = 2;   // rounds in flight: 4 KiB of weights each a wave
 static_assert(kHalves * kSlices * kWaveSize == kItems);
 static_assert(kHalves * kTiles * kMoeTileRows == 2 * kMoeGroupColumns);
 
-// What the loads below assume is what the catalogue says: of a tile's step, lane 16 j + r has the
-// dwords of row r, K 32 b + 8 j .. + 8, one behind the other; of a tile's round, the codes of its
-// rows are 8 bytes each.
-constexpr bool LanesFollowTheCatalogue() {
-  using Bytes = PatternIndex<CatalogueLayout("gfx942/fp4_tile_major").main>;
-  using Codes =
-      PatternIndex<CatalogueLayout("gfx942/codes_tile_rounds").main.WithParameter("blocks", 8)>;
-  constexpr uint32_t kSteps = 4;
-  for (uint32_t step = 0; step < kSteps; ++step) {
-    for (uint32_t lane = 0; lane < 64; ++lane) {
-      for (uint32_t b = 0; b < kStepBlocks; ++b) {
-        const uint32_t byte = 64 * step + 16 * b + 4 * (lane / 16);
-        const uint32_t at = Bytes::Offset<uint32_t>({16 + lane % 16, byte}, {32, 64 * kSteps});
-        if (at != (kSteps + step) * kStepBytes + 16 * lane + 4 * b) return false;
-        const uint32_t code =
-            Codes::Offset<uint32_t>({16 + lane % 16, 4 * step + b}, {32, 4 * kSteps});
-        if (code != (kSteps / 2 + step / 2) * kRoundCodes + 8 * (lane % 16) + 4 * (step % 2) + b) {
-          return false;
-        }
-      }
-    }
-  }
-  return true;
-}
-static_assert(LanesFollowTheCatalogue());
+// The weight and its codes as the catalogue says that lanes load them, from a tile's first byte:
+// {step}, and {round, half}, of which each is the codes of two of the lane group's rows.
+using Weight = LaneIndex<CatalogueLayout("gfx942/fp4_tile_major").lane_pattern()>;
+using WeightCodes = LaneIndex<
+    CatalogueLayout("gfx942/codes_tile_rounds").WithParameter("blocks", 8).lane_pattern()>;
+static_assert(Weight::kLanes == kWaveSize && Weight::kLoadBytes == sizeof(Uint4));
+static_assert(Weight::kIsWithoutGap && Weight::kWaveLoadBytes == 1024);
+static_assert(WeightCodes::kLanes == kWaveSize && WeightCodes::kLoadBytes == sizeof(Uint4));
+static_assert(WeightCodes::LinesPerLoad() == 1);
 
 // ---- MoePrepare ----
 
@@ -205,7 +187,7 @@ struct WaveTiles {
 #pragma unroll
         for (uint32_t t = 0; t < kTiles; ++t) {
           round.w[t][s] = w.Load16<Range::kStreamed>(
-              is_mine ? t * tile_bytes + step * kStepBytes + 16 * lane : Range::kNowhere);
+              is_mine ? t * tile_bytes + Weight::Offset<uint32_t>(lane, {step}) : Range::kNowhere);
         }
 #pragma unroll
         for (uint32_t h = 0; h < 2; ++h) {
@@ -218,7 +200,7 @@ struct WaveTiles {
 #pragma unroll
         for (uint32_t i = 0; i < 2; ++i) {
           round.w_codes[t][i] = w_codes.Load16<Range::kCached>(
-              is_there ? t * tile_codes + index * kRoundCodes + 32 * group + 16 * i
+              is_there ? t * tile_codes + WeightCodes::Offset<uint32_t>(lane, {index, i})
                        : Range::kNowhere);
         }
       }

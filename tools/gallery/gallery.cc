@@ -49,8 +49,9 @@ absl::StatusOr<std::vector<GalleryFile>> GalleryFiles() {
       absl::StrAppend(&page, "    remainder: ", PatternText(layout.remainder), "\n");
     }
     absl::StrAppend(&page, "\n- For: ", AbslView(layout.purpose),
-                    "\n- Unit: ", AbslView(layout.unit), "\n- Source: ", AbslView(layout.source),
-                    "\n\n![", AbslView(layout.tag), "](", pictures.back().path, ")\n");
+                    "\n- Unit: ", AbslView(UnitName(layout.unit)),
+                    "\n- Source: ", AbslView(layout.source), "\n\n![", AbslView(layout.tag), "](",
+                    pictures.back().path, ")\n");
   }
   std::vector<GalleryFile> files = {{"gallery.md", std::move(page)}};
   std::move(pictures.begin(), pictures.end(), std::back_inserter(files));
