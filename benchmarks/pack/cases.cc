@@ -114,7 +114,7 @@ std::vector<Case> PackCases() {
     if (entry.unit == Unit::kFnuzByte) {
       cases.push_back(LayoutCase(layout, false, Rewrite::kE4m3ToFnuz, "fnuz"));
     }
-    if (entry.forbidden == Forbidden::kNegativeZeroPair) {
+    if (entry.unit == Unit::kE2m1Pair) {
       cases.push_back(LayoutCase(layout, false, Rewrite::kE2m1DropNegativeZero, "minus_zero"));
     }
   }
