@@ -192,4 +192,14 @@ std::string LanesText(const Lanes& lanes) {
   return text;
 }
 
+std::string LoadWords(const Layout& layout, const BoundLanes::Reading& reading) {
+  const std::int64_t bits = UnitBits(layout.unit);
+  const std::int64_t of_all = reading.lanes / reading.shared * reading.load_units * bits / 8;
+  std::string text = absl::StrCat(reading.lanes, " lanes, loads of ", reading.load_units * bits / 8,
+                                  " bytes, ", of_all, " of all lanes");
+  absl::StrAppend(&text, reading.is_without_gap ? " without a gap" : " with gaps");
+  if (reading.shared > 1) absl::StrAppend(&text, "; ", reading.shared, " lanes share a load");
+  return text;
+}
+
 }  // namespace lanewise

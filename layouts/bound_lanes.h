@@ -80,6 +80,9 @@ absl::StatusOr<Lanes> ParseLanesText(std::string_view text);
 // The lanes in their own notation; empty without parts.
 std::string LanesText(const Lanes& lanes);
 
+// "64 lanes, loads of 16 bytes, 1024 of all lanes without a gap": a reading in a line.
+std::string LoadWords(const Layout& layout, const BoundLanes::Reading& reading);
+
 }  // namespace lanewise
 
 #endif  // LANEWISE_LAYOUTS_BOUND_LANES_H_

@@ -1,6 +1,7 @@
 #include "layouts/picture.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -10,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/text.h"
 #include "layouts/bind.h"
+#include "layouts/bound_lanes.h"
 #include "layouts/order.h"
 
 namespace lanewise {
@@ -22,6 +24,7 @@ constexpr std::int64_t kCellsALine = 16;   // of the panel that shows memory
 
 constexpr int kCellWidth = 46;
 constexpr int kCellHeight = 15;
+constexpr int kReaderHeight = 9;  // more, where a cell names its lane and load
 constexpr int kMargin = 8;
 constexpr int kLabelWidth = 150;  // beside rows and lines
 constexpr int kLine = 18;         // of text
@@ -105,13 +108,26 @@ std::string ColourOf(std::int64_t offset, std::int64_t units) {
 
 class Drawing {
  public:
-  Drawing(const Layout& layout, const Cells& cells) : layout_(layout), cells_(cells) {}
+  Drawing(const Layout& layout, const Cells& cells) : layout_(layout), cells_(cells) {
+    if (!layout.HasLanes()) return;
+    // Extents may fill no wave: then the cells name no lanes.
+    if (absl::StatusOr<BoundLanes> lanes = BindLanes(layout, cells.bound); lanes.ok()) {
+      lanes_ = *std::move(lanes);
+      height_ += kReaderHeight;
+    }
+  }
 
   std::string Svg() {
     Text(kMargin, "t", absl::StrCat(AbslView(layout_.tag), "  [", Extents(), "]"));
     Text(kMargin, "p", PatternText(layout_.main));
     if (cells_.bound.regions() == 2) {
       Text(kMargin, "p", absl::StrCat("remainder: ", PatternText(layout_.remainder)));
+    }
+    if (lanes_) {
+      Text(kMargin, "p",
+           absl::StrCat(LanesText(layout_.lanes), ": ",
+                        LoadWords(layout_, lanes_->readings().front()),
+                        ". L17 #3: lane 17, load 3"));
     }
     LogicalPanel();
     MemoryPanel();
@@ -127,10 +143,10 @@ class Drawing {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
         "font-family=\"monospace\" font-size=\"9\" text-anchor=\"middle\">\n"
         "<style>.t{font-size:13px;text-anchor:start}.p{font-size:11px;text-anchor:start}"
-        ".e{text-anchor:end}</style>\n"
+        ".e{text-anchor:end}.l{font-size:7px;pointer-events:none}</style>\n"
         "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
         "<defs><rect id=\"c\" width=\"%d\" height=\"%d\" stroke=\"white\"/></defs>\n%s</svg>\n",
-        std::max(width, 620), y_ + kMargin, std::max(width, 620), kCellWidth, kCellHeight, body_);
+        std::max(width, 620), y_ + kMargin, std::max(width, 620), kCellWidth, height_, body_);
   }
 
  private:
@@ -163,10 +179,38 @@ class Drawing {
     const int x = kMargin + kLabelWidth + kCellWidth * static_cast<int>(column);
     absl::StrAppendFormat(
         &body_,
-        "<g><title>%s: offset %d</title><use href=\"#c\" x=\"%d\" y=\"%d\" fill=\"%s\"/>"
+        "<g><title>%s%s: offset %d</title><use href=\"#c\" x=\"%d\" y=\"%d\" fill=\"%s\"/>"
         "<text x=\"%d\" y=\"%d\">%s</text></g>\n",
-        FactorText(cells_.bound, coordinate), offset, x, y_, ColourOf(offset, cells_.bound.units()),
-        x + kCellWidth / 2, y_ + kCellHeight - 4, AbslView(label));
+        FactorText(cells_.bound, coordinate), ReaderText(offset), offset, x, y_,
+        ColourOf(offset, cells_.bound.units()), x + kCellWidth / 2, y_ + kCellHeight - 4,
+        AbslView(label));
+    if (lanes_) {
+      absl::StrAppendFormat(&body_, "<text class=\"l\" x=\"%d\" y=\"%d\">%s</text>\n",
+                            x + kCellWidth / 2, y_ + height_ - 3, ReaderLabel(offset));
+    }
+  }
+
+  // "L17 #3", "L16-31 #3": the same in few letters.
+  std::string ReaderLabel(std::int64_t offset) const {
+    const LanePlace place = lanes_->At(offset);
+    const std::vector<std::int64_t> lanes = lanes_->LanesWith(place);
+    std::string label = absl::StrCat("L", lanes.front());
+    if (lanes.size() > 1) absl::StrAppend(&label, "-", lanes.back());
+    if (lanes_->ReadingOf(place.is_remainder).loads > 1) absl::StrAppend(&label, " #", place.load);
+    return label;
+  }
+
+  // ", lane 17 load 3" of the unit at an offset; ", lanes 16 to 31 load 3" where lanes share it.
+  std::string ReaderText(std::int64_t offset) const {
+    if (!lanes_) return "";
+    const LanePlace place = lanes_->At(offset);
+    const std::vector<std::int64_t> lanes = lanes_->LanesWith(place);
+    std::string text = absl::StrCat(lanes.size() == 1 ? ", lane " : ", lanes ", lanes.front());
+    if (lanes.size() > 1) absl::StrAppend(&text, " to ", lanes.back());
+    if (lanes_->ReadingOf(place.is_remainder).loads > 1) {
+      absl::StrAppend(&text, " load ", place.load);
+    }
+    return text;
   }
 
   void LogicalPanel() {
@@ -194,7 +238,7 @@ class Drawing {
         const std::int64_t offset = cells_.bound.Offset(lowest.data());
         Cell(column, offset, absl::StrCat(offset), coordinate);
       }
-      y_ += kCellHeight;
+      y_ += height_;
     }
   }
 
@@ -217,7 +261,7 @@ class Drawing {
         absl::StrAppend(&label, label.empty() ? "" : ",", index);
       }
       Cell(column, offset, label, coordinate);
-      if (column == OnALine() - 1 || cell == cells_.count() - 1) y_ += kCellHeight;
+      if (column == OnALine() - 1 || cell == cells_.count() - 1) y_ += height_;
     }
   }
 
@@ -237,7 +281,9 @@ class Drawing {
 
   const Layout& layout_;
   const Cells& cells_;
+  std::optional<BoundLanes> lanes_;
   std::string body_;
+  int height_ = kCellHeight;
   int y_ = 0;
 };
 
@@ -261,7 +307,15 @@ absl::StatusOr<PictureSubject> SubjectOf(const Layout& layout) {
   for (int axis = 0; axis < main.axes; ++axis) {
     // An axis that is open as a whole has nothing of its own to show.
     const bool whole = main.HasOpenFactor(axis) && main.FixedSize(axis) == 1;
-    subject.extents.push_back(!whole ? main.FixedSize(axis) : axis + 1 < main.axes ? 4 : 16);
+    std::int64_t extent = !whole ? main.FixedSize(axis) : axis + 1 < main.axes ? 4 : 16;
+    // Lanes may take several values of such an axis at a time.
+    for (int i = 0; whole && i < layout.lanes.parts; ++i) {
+      const LanePart& part = layout.lanes.part[i];
+      if (main.FactorNamed(part.name.view()) == main.FirstFactor(axis) && part.size > 0) {
+        extent = part.size;
+      }
+    }
+    subject.extents.push_back(extent);
   }
   const auto try_adding = [&](int axis, std::int64_t more) {
     std::vector<std::int64_t> extents = subject.extents;

@@ -5,7 +5,9 @@
 // run of units that stay together and holds the offset of its first; and memory, where the same
 // cells stand in the order of their offsets and hold the coordinate of their first. A cell has the
 // same colour in both, blue at offset 0 and red at the end, so the first panel shows the order and
-// the second what was taken apart. Pointing at a cell shows its place in the layout's factors.
+// the second what was taken apart. Where the layout has
+// lanes, a cell names the lane and load that read its first unit: "L17 #3". Pointing at a cell
+// shows its place in the layout's factors.
 // Where runs would be too many, a cell may be a group that stays together in another order, which
 // then stands below.
 

@@ -3,7 +3,7 @@
 
 // docs/gallery.md and its pictures: every layout of the catalogue, drawn. Written by
 //
-//   bazel run //tools/gallery:write -- docs
+//   ./bazelw run //:update
 //
 // and held to the catalogue by a test.
 

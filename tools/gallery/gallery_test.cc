@@ -26,8 +26,7 @@ TEST(Gallery, IsCurrent) {
   std::set<std::string> expected;
   for (const GalleryFile& file : *files) {
     EXPECT_TRUE(TextOf("docs/" + file.path) == file.text)
-        << "docs/" << file.path
-        << " is not current; write it again: bazel run //tools/gallery:write -- docs";
+        << "docs/" << file.path << " is not current; write it again: ./bazelw run //:update";
     expected.insert(file.path);
   }
   EXPECT_EQ(expected.size(), files->size()) << "two layouts share a file";

@@ -1,8 +1,10 @@
-// bazel run //tools/gallery:write -- docs
+// ./bazelw run //:update
 //
-// Writes gallery.md and gallery/*.svg into the directory.
+// Writes what is generated of the source tree: gallery.md and gallery/*.svg of its docs/, or of the
+// directory that is given.
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -13,11 +15,13 @@
 
 int main(int argc, char** argv) {
   namespace fs = std::filesystem;
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: write DIRECTORY\n");
+  const char* const workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY");  // set by bazel run
+  if (argc > 2 || (argc < 2 && workspace == nullptr)) {
+    std::fprintf(stderr, "usage: write [DIRECTORY]; without one, under bazel run\n");
     return 2;
   }
-  const fs::path directory = lanewise::tools::UserPath(argv[1]);
+  const fs::path directory =
+      argc == 2 ? fs::path(lanewise::tools::UserPath(argv[1])) : fs::path(workspace) / "docs";
   const auto files = lanewise::tools::GalleryFiles();
   if (!files.ok()) {
     std::fprintf(stderr, "%s\n", files.status().ToString().c_str());
