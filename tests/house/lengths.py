@@ -15,7 +15,6 @@ LONG_FILES = [
     "hip/gfx942/dense_gemv_test.cc",
     "weights/pack_block.cc",
     "weights/packer.cc",
-    "weights/tensor_plan.cc",
 ]
 WIDE_DOCUMENTS = ["docs/gallery.md", "docs/layouts.md"]
 
