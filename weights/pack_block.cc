@@ -18,6 +18,7 @@
 #include "hwy/highway.h"
 #include "weights/bf16_registers-inl.h"
 #include "weights/tile_registers-inl.h"
+#include "weights/width_dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace lanewise {
@@ -106,17 +107,26 @@ class Tally {
 template <Rewrite kRewrite, class D, class V>
 HWY_INLINE V Rewritten(D d, V v, Tally<D>& tally) {
   if constexpr (kRewrite == Rewrite::kE4m3ToFnuz) {
-    const V minus_zero = hn::Set(d, 0x80), one = hn::Set(d, 1);
-    const V is_other = hn::Min(hn::Xor(v, minus_zero), one);
-    tally.AddNegativeZeros(hn::Xor(is_other, one));
+    const V minus_zero = hn::Set(d, 0x80);
     tally.AddNans(hn::SaturatedSub(hn::And(v, hn::Set(d, 0x7F)), hn::Set(d, 0x7E)));
-    return hn::IfThenZeroElse(hn::Eq(v, minus_zero), v);
+    if constexpr (hn::MaxLanes(D()) < 64) {
+      const V is_minus_zero = hn::VecFromMask(d, hn::Eq(v, minus_zero));
+      tally.AddNegativeZeros(hn::And(is_minus_zero, hn::Set(d, 1)));
+      return hn::AndNot(is_minus_zero, v);
+    } else {
+      const V one = hn::Set(d, 1);
+      tally.AddNegativeZeros(hn::Xor(hn::Min(hn::Xor(v, minus_zero), one), one));
+      return hn::IfThenZeroElse(hn::Eq(v, minus_zero), v);
+    }
   } else if constexpr (kRewrite == Rewrite::kE2m1DropNegativeZero) {
     // Bit 3 of each nibble's magnitude + 7 says whether it is not zero; nothing carries further.
     const V magnitudes = hn::Set(d, 0x77);
     const V zero = hn::AndNot(hn::Add(hn::And(v, magnitudes), magnitudes), hn::Set(d, 0x88));
     const V dropped = hn::And(v, zero);
-    tally.AddNegativeZeros(hn::PopulationCount(dropped));
+    // Bits 3 and 7 of each byte: one of each nibble.
+    const V one = hn::Set(d, 1);
+    tally.AddNegativeZeros(hn::Add(hn::Min(hn::And(dropped, hn::Set(d, 0x80)), one),
+                                   hn::Min(hn::And(dropped, hn::Set(d, 0x08)), one)));
     return hn::Xor(v, dropped);
   } else {
     return v;
@@ -232,7 +242,7 @@ HWY_NOINLINE void FillAtEdge(D d, const RowTile& tile, int first, int count,
 }
 
 // Of rows of bf16, twice as wide, further ahead.
-constexpr std::int64_t kBf16RowsAhead = 256;
+constexpr std::int64_t kBf16RowsAhead = 2 * kRowsAhead;
 
 // Loads registers first .. of a tile that is all inside its rows, each rewritten at once: the loads
 // then have something to wait for beside each other.
@@ -246,10 +256,14 @@ HWY_INLINE void LoadInside(D d, const RowTile& tile, int first, const PackBlockA
         const std::int64_t at = tile.at + load.byte;
         const std::uint8_t* const from = tile.rows[load.row] + 2 * at;
         const std::uint8_t* const codes = tile.codes[load.row];
+        const std::uint8_t code = codes[at >> args.code_shift];
+        std::uint8_t high_code = code;
         __builtin_prefetch(from + kBf16RowsAhead);
-        __builtin_prefetch(from + kBf16RowsAhead + 64);
-        v = FromBf16(d, from, codes[at >> args.code_shift], codes[(at + 32) >> args.code_shift],
-                     check);
+        if constexpr (hn::MaxLanes(D()) > 32) {
+          __builtin_prefetch(from + kBf16RowsAhead + 64);
+          high_code = codes[(at + 32) >> args.code_shift];
+        }
+        v = FromBf16(d, from, code, high_code, check);
         v = Rewritten<kRewrite>(d, v, tally);
       });
     }
@@ -270,11 +284,6 @@ HWY_INLINE void LoadInside(D d, const RowTile& tile, int first, const PackBlockA
   if constexpr (kRewrite != Rewrite::kNone) tally.Settle(d);
 }
 
-// Narrow registers are for rows of odd sizes: there what rewrites goes the way of a tile at the
-// rows' edge, through a buffer.
-template <class D>
-constexpr bool kRewritesInside = static_cast<int>(hn::MaxLanes(D())) == kVectorBytes;
-
 // Loads registers first .. of a tile.
 template <bool kBf16, int kBits, class D, class V>
 HWY_INLINE void LoadRows(D d, const RowTile& tile, int first, const PackBlockArgs& args,
@@ -286,14 +295,11 @@ HWY_INLINE void LoadRows(D d, const RowTile& tile, int first, const PackBlockArg
     Each(r, [&](V& v, int i) LANEWISE_UNROLLED { v = hn::Load(d, bytes + i * hn::Lanes(d)); });
     return;
   }
-  if constexpr (kRewritesInside<D>) {
-    if (args.rewrite == Rewrite::kE4m3ToFnuz) {
-      return LoadInside<kBf16, Rewrite::kE4m3ToFnuz>(d, tile, first, args, check, tally, r);
-    }
-    if (args.rewrite == Rewrite::kE2m1DropNegativeZero) {
-      return LoadInside<false, Rewrite::kE2m1DropNegativeZero>(d, tile, first, args, check, tally,
-                                                               r);
-    }
+  if (args.rewrite == Rewrite::kE4m3ToFnuz) {
+    return LoadInside<kBf16, Rewrite::kE4m3ToFnuz>(d, tile, first, args, check, tally, r);
+  }
+  if (args.rewrite == Rewrite::kE2m1DropNegativeZero) {
+    return LoadInside<false, Rewrite::kE2m1DropNegativeZero>(d, tile, first, args, check, tally, r);
   }
   LoadInside<kBf16, Rewrite::kNone>(d, tile, first, args, check, tally, r);
 }
@@ -352,8 +358,7 @@ HWY_NOINLINE bool PackTilesOf(D d, const PackBlockArgs& args, Counting& total) {
   std::int64_t byte_base = args.byte_base;
   std::uint8_t* memory = args.memory;
   for (std::int64_t repeat = 0; repeat < args.repeat; ++repeat) {
-    from.inside = args.all_rows && byte_base + plan.byte_end <= args.valid_bytes &&
-                  (kRewritesInside<D> || args.rewrite == Rewrite::kNone);
+    from.inside = args.all_rows && byte_base + plan.byte_end <= args.valid_bytes;
     for (const TilePlace& tile : plan.tiles) {
       from.rows = args.rows + tile.row;
       if (args.codes != nullptr) from.codes = args.codes + tile.row;
@@ -389,11 +394,12 @@ bool PackTilesOfWidth(const PackBlockArgs& args, Counting& counting) {
   return exact;
 }
 
-// A plan's registers are no wider than the machine's.
 bool PackTiles(const PackBlockArgs& args, Counting& counting) {
-  if (args.plan->vector_bytes == 16) return PackTilesOfWidth<16>(args, counting);
-  if (args.plan->vector_bytes == 32) {
-    return PackTilesOfWidth<HWY_MIN(32, kVectorBytes)>(args, counting);
+  if constexpr (kVectorBytes != 16 && kRunsWidth<16>) {
+    if (args.plan->vector_bytes == 16) return PackTilesOfWidth<16>(args, counting);
+  }
+  if constexpr (kVectorBytes != 32 && kRunsWidth<32>) {
+    if (args.plan->vector_bytes == 32) return PackTilesOfWidth<32>(args, counting);
   }
   return PackTilesOfWidth<kVectorBytes>(args, counting);
 }
@@ -434,11 +440,13 @@ HWY_EXPORT(PackBlockImpl);
 int VectorBytes() { return HWY_DYNAMIC_DISPATCH(VectorBytesImpl)(); }
 
 bool TakesBf16(const RegionPlan& plan) {
-  return plan.vector_bytes == 64 && plan.network.register_bits <= kMaxBf16Exchanges &&
-         plan.byte_begin % 32 == 0 && HWY_DYNAMIC_DISPATCH(TakesBf16Impl)();
+  return plan.vector_bytes != 0 && plan.network.register_bits <= kMaxBf16Exchanges &&
+         plan.byte_begin % 32 == 0 && LANEWISE_OF_WIDTH(plan.vector_bytes, TakesBf16Impl)();
 }
 
-bool PackBlock(const PackBlockArgs& args) { return HWY_DYNAMIC_DISPATCH(PackBlockImpl)(args); }
+bool PackBlock(const PackBlockArgs& args) {
+  return LANEWISE_OF_WIDTH(args.plan->vector_bytes, PackBlockImpl)(args);
+}
 
 }  // namespace lanewise
 #endif  // HWY_ONCE

@@ -310,7 +310,7 @@ absl::StatusOr<RewriteCounts> Packer::PackLeads(const RowSource& source, const P
     // Whole lines straight from registers, or through a buffer.
     const bool may_stream = streaming && lead_bytes() % 64 == 0 && plan.memory_begin % 64 == 0 &&
                             Aligned(memory.data());
-    const bool direct = may_stream && plan.vector_bytes == 64;
+    const bool direct = may_stream && plan.whole_lines;
     const bool staged = may_stream && !direct && plan.contiguous && plan.block_bytes % 64 == 0;
     ParallelFor(count * blocks_a_lead, options.threads,
                 [&](std::int64_t begin, std::int64_t end, int) {
@@ -369,7 +369,7 @@ absl::Status Packer::UnpackLeads(std::span<const std::uint8_t> memory, std::int6
   for (const RegionPlan& plan : plans_->to_rows) {
     const std::int64_t blocks_a_lead = plan.blocks / leads_;
     const std::int64_t begin_block = first * blocks_a_lead;
-    const bool may_stream = streaming && plan.vector_bytes == 64 && plan.byte_begin % 64 == 0;
+    const bool may_stream = streaming && plan.whole_lines && plan.byte_begin % 64 == 0;
     ParallelFor(count * blocks_a_lead, threads, [&](std::int64_t begin, std::int64_t end, int) {
       std::vector<std::uint8_t*> pointers(plan.rows.size());
       std::int64_t row_base = -1;

@@ -9,6 +9,8 @@
 namespace lanewise {
 namespace {
 
+constexpr std::int64_t kLineBytes = 64;
+
 // A factor of a digit of the layout: 2, or an odd number.
 struct PlanFactor {
   std::int64_t size = 1;
@@ -61,6 +63,10 @@ std::optional<RegisterBits> FindRegisterBits(const std::vector<PlanFactor>& fact
       return std::nullopt;
     }
   }
+  const auto exchanges = std::count_if(found.line.begin(), found.line.end(), [&](int i) {
+    return std::find(found.source.begin(), found.source.end(), i) == found.source.end();
+  });
+  if (exchanges > MaxExchanges(bits)) return std::nullopt;
   return found;
 }
 
@@ -77,10 +83,19 @@ void Expand(const PlanFactor& factor, std::int64_t count, std::vector<TilePlace>
   }
 }
 
+// The factor of 2 that moves by `stride` along what is written.
+std::vector<PlanFactor>::iterator FactorOfStride(std::vector<PlanFactor>& factors,
+                                                 const PlanOptions& options, std::int64_t stride) {
+  return std::find_if(factors.begin(), factors.end(), [&](const PlanFactor& factor) {
+    const bool follows = options.to_rows ? factor.byte == stride : factor.memory == stride;
+    return factor.size == 2 && follows &&
+           (options.lead_bytes == 0 || factor.memory < options.lead_bytes);
+  });
+}
+
 // Row positions stay in rows here; NumberRows makes indices of them.
 void PlanRegisters(const RegisterBits& bits, const PlanOptions& options,
                    std::vector<PlanFactor>* factors, RegionPlan* plan) {
-  const std::int64_t lead_bytes = options.lead_bytes;
   BitNetworkPlan network = PlanBitNetwork(bits.source, bits.line);
   for (const int i : bits.source) (*factors)[i].in_tile = true;
   for (const int i : bits.line) (*factors)[i].in_tile = true;
@@ -89,21 +104,15 @@ void PlanRegisters(const RegisterBits& bits, const PlanOptions& options,
   // Neighbouring lines of what is written join the tile: of memory, so that stores follow each
   // other, and of rows, since memory takes two of a row far faster than one of each row in turn.
   const int exchanges = static_cast<int>(network.incoming.size());
-  const int sides = SideBits(exchanges, options.to_rows);
+  const int sides = SideBits(exchanges, options.to_rows, 1 << bits.line.size());
   std::vector<PlanFactor*> beside;
-  if (1 << bits.line.size() == options.vector_bytes) {
-    for (int side = 0; side < sides; ++side) {
-      const std::int64_t stride = std::int64_t{1} << (bits.line.size() + side);
-      const auto next =
-          std::find_if(factors->begin(), factors->end(), [&](const PlanFactor& factor) {
-            const bool follows = options.to_rows ? factor.byte == stride : factor.memory == stride;
-            return factor.size == 2 && follows && !factor.in_tile &&
-                   (lead_bytes == 0 || factor.memory < lead_bytes);
-          });
-      if (next != factors->end()) beside.push_back(&*next);
-    }
-    if (std::ssize(beside) < sides) beside.clear();
+  for (std::int64_t stride = std::int64_t{1} << bits.line.size(); std::ssize(beside) < sides;
+       stride *= 2) {
+    const auto next = FactorOfStride(*factors, options, stride);
+    if (next == factors->end()) break;
+    if (!next->in_tile) beside.push_back(&*next);  // what the network moves is there already
   }
+  if (std::ssize(beside) < sides) beside.clear();
   plan->side_bits = static_cast<int>(beside.size());
   for (PlanFactor* factor : beside) {
     factor->in_tile = true;
@@ -121,6 +130,11 @@ void PlanRegisters(const RegisterBits& bits, const PlanOptions& options,
   }
   for (TilePlace& load : plan->loads) load.memory = 0;
   plan->vector_bytes = 1 << network.network.vector_bits;
+  plan->whole_lines = true;
+  for (std::int64_t stride = plan->vector_bytes; stride < kLineBytes; stride *= 2) {
+    const auto factor = FactorOfStride(*factors, options, stride);
+    plan->whole_lines = plan->whole_lines && factor != factors->end() && factor->in_tile;
+  }
   plan->network = std::move(network.network);
 }
 
@@ -225,12 +239,24 @@ RegionPlan PlanRegion(const Region& region, const PlanOptions& options) {
     factor.memory *= count;
     break;
   }
-  std::sort(plan.tiles.begin(), plan.tiles.end(),
-            [&options](const TilePlace& a, const TilePlace& b) {
-              if (options.to_rows && a.row != b.row) return a.row < b.row;
-              if (options.to_rows && a.byte != b.byte) return a.byte < b.byte;
-              return a.memory < b.memory;
-            });
+  // Tiles of narrow registers take few of a block's rows, and two lines of a row at a time are what
+  // memory takes fastest, to read as to write.
+  const bool two_lines = plan.vector_bytes > 0 && plan.vector_bytes < kLineBytes &&
+                         std::any_of(
+                             plan.loads.begin(), plan.loads.end(),
+                             [](const TilePlace& load) { return load.row != 0; });
+  std::sort(plan.tiles.begin(), plan.tiles.end(), [&](const TilePlace& a, const TilePlace& b) {
+    if (two_lines) {
+      const std::int64_t a_lines = a.byte / (2 * kLineBytes);
+      const std::int64_t b_lines = b.byte / (2 * kLineBytes);
+      if (a_lines != b_lines) return a_lines < b_lines;
+      if (a.row != b.row) return a.row < b.row;
+      if (a.byte != b.byte) return a.byte < b.byte;
+    }
+    if (options.to_rows && a.row != b.row) return a.row < b.row;
+    if (options.to_rows && a.byte != b.byte) return a.byte < b.byte;
+    return a.memory < b.memory;
+  });
 
   const std::int64_t piece = std::max<std::int64_t>(plan.vector_bytes, plan.run_bytes);
   std::int64_t span = 0;

@@ -10,9 +10,11 @@
 // is no power of two reaches into a line) a tile is one run of bytes that are neighbours in the row
 // and in memory alike.
 //
-// For gfx942/dense a register is 64 K of a row. The network works on 4 rows, which become 4 lines,
-// one a lane group; a tile is all 16 rows, so that its 16 lines are 1 KiB without a gap: streaming
-// stores want to follow each other.
+// A register may be a cache line or a half or a quarter of one; what makes the lines whole is the
+// tile. For gfx942/dense a register of 64 bytes is 64 K of a row, the network works on 4 rows, which
+// become 4 lines, one a lane group, and a tile is all 16 rows: its 16 lines are 1 KiB without a gap.
+// A register of 32 bytes is 32 K, the network works on both halves of 2 rows, and a tile is 4 rows:
+// half as many registers of half the size, and 4 whole lines all the same.
 //
 // Tiles that lie together in memory make a block; blocks follow by loops.
 
@@ -24,12 +26,17 @@
 
 namespace lanewise {
 
-// Register bits beside those that the network exchanges: this many or none, and none where the
-// registers are not the widest. They make what is written whole: to memory a tile of as many lines
-// as there are registers (16), to rows two neighbouring lines of each.
+// The most exchanges of a network: one more would be a tile of as many registers as each has bytes.
+constexpr int MaxExchanges(int vector_bits) { return vector_bits - 1; }
+
+// Register bits beside those that the network exchanges: this many or none. They make what is
+// written whole: to memory lines that follow each other, to rows two neighbouring lines of each.
+// Processors with registers of 64 bytes have 32 of them, so a tile may be 16 and leave as many for
+// what is computed; those with narrower ones have 16, and a tile is at most 8.
 inline constexpr int kMaxSideBits = 2;
-constexpr int SideBits(int exchanges, bool to_rows) {
+constexpr int SideBits(int exchanges, bool to_rows, int vector_bytes) {
   if (exchanges > 3) return 0;
+  if (vector_bytes < kMaxVectorBytes) return exchanges <= 1 ? kMaxSideBits : 3 - exchanges;
   if (to_rows && exchanges > 0) return 1;
   return exchanges <= 2 ? kMaxSideBits : 1;
 }
@@ -53,8 +60,11 @@ struct RegionPlan {
   int side_bits = 0;
   std::vector<TilePlace> loads;
   std::vector<std::int64_t> stores;
+  // Whether a tile writes every line that it touches whole, if the memory (or, to rows, each row)
+  // begins at a line: then it may stream past the caches straight from registers.
+  bool whole_lines = false;
 
-  std::vector<TilePlace> tiles;  // of one block, sorted by memory
+  std::vector<TilePlace> tiles;  // of one block, in the order in which they are moved
   std::int64_t block_bytes = 0;
   bool contiguous = false;         // whether the block is one stretch of memory
   std::int64_t byte_end = 0;       // one past the last byte of a row that a block touches
@@ -78,7 +88,7 @@ struct RegionPlan {
 };
 
 struct PlanOptions {
-  int vector_bytes = 0;                 // the widest registers there are: 64, 32, 16, or 0 for none
+  int vector_bytes = 0;                 // the widest registers to use: 64, 32, 16, or 0 for none
   std::int64_t target_block_bytes = 0;  // a block grows up to this
   std::int64_t lead_bytes = 0;  // memory strides of this and more belong to leads; 0: choose the
                                 // outermost factor

@@ -20,7 +20,8 @@
 
 // Elsewhere every plan is of runs: registers of a size that is known here are what pays.
 #undef LANEWISE_FIXED_REGISTERS
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_HAVE_SCALABLE
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_HAVE_SCALABLE || \
+    (defined(HWY_SSE2) && HWY_TARGET == HWY_SSE2)
 #define LANEWISE_FIXED_REGISTERS 0
 #else
 #define LANEWISE_FIXED_REGISTERS 1
@@ -39,6 +40,14 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kVectorBytes = static_cast<int>(HWY_MIN(HWY_LANES(std::uint8_t), kMaxVectorBytes));
+
+// Whether plans of this width are run here: of this instruction set's own, and of narrower ones
+// that width_dispatch.h has no instruction set for (with -march=native, for one).
+template <int kBytes>
+constexpr bool kRunsWidth =
+    kBytes == kVectorBytes || (kBytes == 32 && kVectorBytes > 32 && !(HWY_TARGETS & HWY_AVX2)) ||
+    (kBytes == 16 && kVectorBytes > 16 && !(HWY_TARGETS & HWY_SSE4));
+
 // The registers of a tile, numbered by kBits bits. Halves of halves and no array, so that whatever
 // runs over them is unrolled and they stay registers.
 template <int kBits, class V>
@@ -175,7 +184,7 @@ HWY_INLINE void Backward(D d, const BitNetwork& network, Registers<kBits, V>& r)
 // of one row or of memory pages ahead, into the L2 cache, since the processor's own prefetchers
 // stop at pages. Prefetches stand beside the loads: GCC takes a function that does nothing else for
 // one without effects, and drops its calls.
-constexpr std::int64_t kRowsAhead = 128, kPagesAhead = 8192;
+constexpr std::int64_t kRowsAhead = kVectorBytes == 64 ? 128 : 256, kPagesAhead = 8192;
 constexpr int kIntoL2 = 2;  // the locality of __builtin_prefetch
 
 template <int kBits, class D, class V, class Place>
@@ -195,13 +204,13 @@ constexpr int kPart = 3;
 // Calls run.Of<exchanges, side bits>() with those of the plan.
 template <int kExchanges, bool kToRows, int kVectorBits, class Run>
 HWY_INLINE void WithShape(const RegionPlan& plan, const Run& run) {
-  if constexpr (kExchanges <= kVectorBits) {
-    constexpr int kSide = SideBits(kExchanges, kToRows);
+  if constexpr (kExchanges <= MaxExchanges(kVectorBits)) {
+    constexpr int kSide = SideBits(kExchanges, kToRows, 1 << kVectorBits);
     if (plan.network.register_bits != kExchanges) {
       WithShape<kExchanges + 1, kToRows, kVectorBits>(plan, run);
     } else if (plan.side_bits == 0) {
       run.template Of<kExchanges, 0>();
-    } else if constexpr ((1 << kVectorBits) == kVectorBytes && kSide > 0) {
+    } else if constexpr (kSide > 0) {
       run.template Of<kExchanges, kSide>();
     }
   }

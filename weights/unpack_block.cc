@@ -19,6 +19,7 @@
 #include "hwy/highway.h"
 #include "weights/read_ahead.h"
 #include "weights/tile_registers-inl.h"
+#include "weights/width_dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace lanewise {
@@ -206,10 +207,13 @@ void UnpackTilesOfWidth(const UnpackBlockArgs& args) {
   WithShape<0, true, kBitsOf<kBytes> >(*args.plan, UnpackRunner<kBytes>{args});
 }
 
-// A plan's registers are no wider than the machine's.
 void UnpackTiles(const UnpackBlockArgs& args) {
-  if (args.plan->vector_bytes == 16) return UnpackTilesOfWidth<16>(args);
-  if (args.plan->vector_bytes == 32) return UnpackTilesOfWidth<HWY_MIN(32, kVectorBytes)>(args);
+  if constexpr (kVectorBytes != 16 && kRunsWidth<16>) {
+    if (args.plan->vector_bytes == 16) return UnpackTilesOfWidth<16>(args);
+  }
+  if constexpr (kVectorBytes != 32 && kRunsWidth<32>) {
+    if (args.plan->vector_bytes == 32) return UnpackTilesOfWidth<32>(args);
+  }
   UnpackTilesOfWidth<kVectorBytes>(args);
 }
 
@@ -241,7 +245,9 @@ namespace lanewise {
 HWY_EXPORT(UnpackBlockImpl);
 HWY_EXPORT(StreamCopyImpl);
 
-void UnpackBlock(const UnpackBlockArgs& args) { HWY_DYNAMIC_DISPATCH(UnpackBlockImpl)(args); }
+void UnpackBlock(const UnpackBlockArgs& args) {
+  LANEWISE_OF_WIDTH(args.plan->vector_bytes, UnpackBlockImpl)(args);
+}
 void StreamCopy(const std::uint8_t* from, std::uint8_t* to, std::int64_t bytes) {
   HWY_DYNAMIC_DISPATCH(StreamCopyImpl)(from, to, bytes);
 }
