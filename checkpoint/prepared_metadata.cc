@@ -1,7 +1,6 @@
 #include "checkpoint/prepared_metadata.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <utility>
 
@@ -12,27 +11,12 @@
 #include "checkpoint/files/json_text.h"
 #include "checkpoint/files/strict_json.h"
 #include "checkpoint/files/text.h"
+#include "layouts/catalogue.h"
 
 namespace lanewise {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr std::array kTags = {
-    layout_tag::kPlain,
-    layout_tag::kGfx942Dense,
-    layout_tag::kGfx942DenseChunkQ,
-    layout_tag::kGfx942DenseCodes,
-    layout_tag::kGfx942Fp4LaneMajor,
-    layout_tag::kGfx942Fp4TileMajor,
-    layout_tag::kGfx942CodesTileRounds,
-    layout_tag::kGfx942RowCodes,
-    layout_tag::kAiterShuffleWeight,
-    layout_tag::kAiterE8m0Shuffle,
-    layout_tag::kFlashmlaQFused,
-    layout_tag::kFlashmlaOFused,
-    layout_tag::kFlashmlaOFusedChunk,
-};
 
 // Columns of a late integer: the longest int64, -9223372036854775808.
 constexpr size_t kLateColumns = 20;
@@ -102,7 +86,16 @@ class Fields {
 
 }  // namespace
 
-std::span<const std::string_view> AllLayoutTags() { return kTags; }
+std::span<const std::string_view> AllLayoutTags() {
+  static const auto* const tags = [] {
+    auto* const all = new std::vector<std::string_view>;
+    for (const Layout& layout : kCatalogue) {
+      if (layout.prepared_format == 1) all->push_back(layout.tag);
+    }
+    return all;
+  }();
+  return *tags;
+}
 
 absl::StatusOr<int64_t> PreparedTensor::IntParam(std::string_view name) const {
   const auto found = params.find(std::string(name));

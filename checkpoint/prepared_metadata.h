@@ -48,7 +48,7 @@ inline constexpr std::string_view kSourceKey = "lanewise.source";
 inline constexpr std::string_view kTensorKeyPrefix = "lanewise.tensor.";
 inline constexpr std::string_view kHeaderDigestKey = "lanewise.header_xxh3";
 
-// The layouts that format 1 knows.
+// Short names of layouts, for code that names one; the catalogue says which format 1 carries.
 namespace layout_tag {
 inline constexpr std::string_view kPlain = "plain";  // row-major, as in the source
 inline constexpr std::string_view kGfx942Dense = "gfx942/dense";
@@ -65,7 +65,7 @@ inline constexpr std::string_view kFlashmlaOFused = "flashmla/o_fused";
 inline constexpr std::string_view kFlashmlaOFusedChunk = "flashmla/o_fused_chunk";
 }  // namespace layout_tag
 
-// All of the above.
+// Those of layouts/catalogue.h that format 1 carries.
 std::span<const std::string_view> AllLayoutTags();
 
 using Param = std::variant<int64_t, std::string>;

@@ -8,31 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/text.h"
+#include "layouts/catalogue.h"
+#include "layouts/layout.h"
 
 namespace lanewise::tools {
 namespace {
-
-// What bytes of a layout may be: its name where they are not, and what is wrong with such a byte.
-struct Rule {
-  std::string_view layout;
-  bool (*is_wrong)(std::uint8_t byte);
-  const char* why;
-};
-
-constexpr bool IsFnuzNan(std::uint8_t byte) { return byte == 0x80; }
-constexpr bool IsNoRaisedCode(std::uint8_t code) { return code == 0 || code > 250; }
-constexpr bool IsLargeCode(std::uint8_t code) { return code >= 250; }
-constexpr bool HasNegativeZero(std::uint8_t byte) { return (byte & 15) == 8 || byte >> 4 == 8; }
-
-constexpr Rule kRules[] = {
-    {layout_tag::kGfx942Dense, IsFnuzNan, "the FNUZ NaN, which no OCP byte becomes"},
-    {layout_tag::kGfx942DenseChunkQ, IsFnuzNan, "the FNUZ NaN, which no OCP byte becomes"},
-    {layout_tag::kGfx942DenseCodes, IsNoRaisedCode, "expected a raised code, 1 to 250"},
-    {layout_tag::kGfx942Fp4LaneMajor, HasNegativeZero, "a -0 nibble, which the kernels misread"},
-    {layout_tag::kGfx942Fp4TileMajor, HasNegativeZero, "a -0 nibble, which the kernels misread"},
-    {layout_tag::kGfx942CodesTileRounds, IsLargeCode, "expected a code below 250"},
-    {layout_tag::kGfx942RowCodes, IsLargeCode, "expected a code below 250"},
-};
 
 std::int64_t RoundUp(std::int64_t size, std::int64_t multiple) {
   return (size + multiple - 1) / multiple * multiple;
@@ -43,20 +23,18 @@ struct Size {
   std::int64_t columns = 0;  // bytes a row
 };
 
-// Multiples that a layout's rows and bytes a row have, padded or not.
-struct Multiples {
-  std::string_view layout;
-  std::int64_t rows;
-  std::int64_t columns;
-};
-constexpr Multiples kMultiples[] = {
-    {layout_tag::kGfx942Dense, 16, 128},      {layout_tag::kGfx942DenseChunkQ, 16, 128},
-    {layout_tag::kGfx942DenseCodes, 1, 4},    {layout_tag::kGfx942Fp4TileMajor, 16, 32},
-    {layout_tag::kGfx942Fp4LaneMajor, 1, 32}, {layout_tag::kGfx942CodesTileRounds, 16, 1},
-    {layout_tag::kGfx942RowCodes, 1, 1},      {layout_tag::kAiterShuffleWeight, 16, 32},
-    {layout_tag::kAiterE8m0Shuffle, 256, 8},  {layout_tag::kFlashmlaQFused, 1, 1},
-    {layout_tag::kFlashmlaOFused, 1, 1},      {layout_tag::kFlashmlaOFusedChunk, 1, 1},
-};
+// The catalogue's entry, where prepared files carry it; its parameters are 1 wherever they stand, so
+// that its multiples are those of every size.
+const Layout* StoredLayout(std::string_view tag) {
+  const Layout* const layout = FindLayout(tag);
+  return layout != nullptr && layout->prepared_format > 0 ? layout : nullptr;
+}
+std::int64_t MultipleOf(Layout layout, int axis) {
+  for (Factor& factor : layout.main.factor) {
+    if (!factor.parameter.empty()) factor.size = 1;
+  }
+  return layout.Multiple(axis);
+}
 
 // A parameter that sizes the padding, or `otherwise`.
 std::int64_t IntOr(const PreparedTensor& what, std::string_view name, std::int64_t otherwise) {
@@ -98,16 +76,16 @@ absl::StatusOr<std::int64_t> ExpectedBytes(const PreparedTensor& what) {
   if (what.layout == layout_tag::kAiterE8m0Shuffle) {
     return RoundUp(experts * size.rows, 256) * RoundUp(size.columns, 8);
   }
-  for (const Multiples& of : kMultiples) {
-    if (of.layout != what.layout) continue;
-    if (size.rows % of.rows != 0 || size.columns % of.columns != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(size.rows, " rows of ", size.columns,
-                                                     " bytes: expected multiples of ", of.rows,
-                                                     " and ", of.columns));
-    }
-    return experts * size.rows * size.columns;
+  const Layout* const layout = StoredLayout(what.layout);
+  if (layout == nullptr) return absl::InvalidArgumentError("a layout that is not known");
+  const std::int64_t rows = MultipleOf(*layout, 0);
+  const std::int64_t columns = MultipleOf(*layout, 1);
+  if (size.rows % rows != 0 || size.columns % columns != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(size.rows, " rows of ", size.columns,
+                                                   " bytes: expected multiples of ", rows, " and ",
+                                                   columns));
   }
-  return absl::InvalidArgumentError("a layout that is not known");
+  return experts * size.rows * size.columns;
 }
 
 absl::Status Refused(std::string_view name, const PreparedTensor& what, const std::string& why) {
@@ -128,13 +106,15 @@ absl::Status CheckStoredSize(std::string_view name, const PreparedTensor& what,
 
 absl::Status CheckStoredBytes(std::string_view name, const PreparedTensor& what,
                               std::int64_t offset, std::span<const std::uint8_t> piece) {
-  for (const Rule& rule : kRules) {
-    if (rule.layout != what.layout) continue;
-    const auto wrong = std::find_if(piece.begin(), piece.end(), rule.is_wrong);
-    if (wrong == piece.end()) continue;
+  const Layout* const layout = StoredLayout(what.layout);
+  if (layout == nullptr) return absl::OkStatus();
+  const auto wrong = std::find_if(piece.begin(), piece.end(), [layout](std::uint8_t byte) {
+    return IsForbidden(layout->forbidden, byte);
+  });
+  if (wrong != piece.end()) {
     return Refused(name, what,
                    absl::StrFormat("byte %d is 0x%02X: %s", offset + (wrong - piece.begin()),
-                                   *wrong, rule.why));
+                                   *wrong, AbslView(WhyForbidden(layout->forbidden))));
   }
   return absl::OkStatus();
 }
