@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "hip/common/alignment.h"
-#include "hip/gfx942/check_swiglu.h"
+#include "hip/common/check_swiglu.h"
 #include "hip/gfx942/dense_gemv_arguments.h"
 #include "hip/gfx942/dense_gemv_kernels.h"
 

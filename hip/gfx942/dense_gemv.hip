@@ -13,14 +13,14 @@
 #include <cstdint>
 #include <cstdlib>  // before <span>: the compiler's <new> needs malloc
 
-#include "hip/common/quantize_block.h"
-#include "hip/common/quantizer.h"
-#include "hip/common/round_to_bf16.h"
-#include "hip/common/scale_add.h"
 #include "hip/device.h"
+#include "hip/device/loads.h"
+#include "hip/device/quantize_block.h"
+#include "hip/device/quantizer.h"
+#include "hip/device/round_to_bf16.h"
+#include "hip/device/scale_add.h"
+#include "hip/device/shared_activation.h"
 #include "hip/gfx942/dense_gemv_arguments.h"
-#include "hip/gfx942/loads.h"
-#include "hip/gfx942/shared_activation.h"
 #include "layouts/catalogue.h"
 #include "layouts/lane_index.h"
 

@@ -6,13 +6,13 @@
 
 #include <cstdint>
 
-#include "hip/common/fp4_moves.h"
-#include "hip/common/quantize_block.h"
-#include "hip/common/quantizer.h"
-#include "hip/common/round_to_bf16.h"
-#include "hip/common/scale_add.h"
 #include "hip/device.h"
-#include "hip/gfx942/loads.h"
+#include "hip/device/fp4_moves.h"
+#include "hip/device/loads.h"
+#include "hip/device/quantize_block.h"
+#include "hip/device/quantizer.h"
+#include "hip/device/round_to_bf16.h"
+#include "hip/device/scale_add.h"
 
 namespace lanewise::device {
 

@@ -28,7 +28,6 @@
 #include "hip/gfx942/moe_down.h"
 #include "hip/gfx942/moe_problem.h"
 #include "hip/gfx942/moe_up_gate.h"
-#include "hip/gfx942/moe_weights.h"
 #include "hip/gfx942/shared_expert.h"
 #include "hip/runtime/device.h"
 #include "hip/runtime/launch_cost.h"

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
-#include "hip/gfx942/check_swiglu.h"
+#include "hip/common/check_swiglu.h"
 #include "hip/gfx942/moe_arguments.h"
 
 namespace lanewise::hip::gfx942 {

@@ -44,6 +44,16 @@ struct MoeProblem {
   int64_t padded_inter() const { return (inter + 63) / 64 * 64; }
 };
 
+// Where the weights are on the device: moe_up_gate.h and moe_down.h state their shapes.
+struct MoeWeightPointers {
+  const void* w13;
+  const void* w13_codes;
+  const void* w2;
+  const void* w2_codes;
+  const void* w13_bias = nullptr;  // or null, as the next
+  const void* w2_bias = nullptr;
+};
+
 // OK, or InvalidArgument naming the field, what it is and what it may be.
 absl::Status CheckMoeProblem(const MoeProblem& problem);
 

@@ -1,9 +1,9 @@
-// One sum a work-item, by each way that hip/common/scale_add.h has.
+// One sum a work-item, by each way that hip/device/scale_add.h has.
 
 #include <cstdint>
 
-#include "hip/common/scale_add.h"
 #include "hip/device.h"
+#include "hip/device/scale_add.h"
 
 using lanewise::device::AllLanes;
 using lanewise::device::AreOrdinary;

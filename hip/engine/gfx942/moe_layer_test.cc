@@ -15,6 +15,7 @@
 #include "checkpoint/safetensors/safetensors_writer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "hip/engine/gfx942/moe_weights.h"
 #include "reference/gemm/routed_moe.h"
 #include "reference/gemm/test_matrices.h"
 #include "reference/gfx942/dense_gemv.h"

@@ -1,5 +1,5 @@
-#ifndef LANEWISE_HIP_GFX942_MOE_WEIGHTS_H_
-#define LANEWISE_HIP_GFX942_MOE_WEIGHTS_H_
+#ifndef LANEWISE_HIP_ENGINE_GFX942_MOE_WEIGHTS_H_
+#define LANEWISE_HIP_ENGINE_GFX942_MOE_WEIGHTS_H_
 
 // The experts of a MoE layer from a prepared file to the device.
 
@@ -32,16 +32,6 @@ MoeTensorNames ExpertNames(std::string_view prefix);
 // Those, and the biases `prefix`.gate_up_proj_bias and .down_proj_bias: gpt-oss's, say of
 // "model.layers.3.mlp.experts".
 MoeTensorNames GptOssExpertNames(std::string_view prefix);
-
-// Where the weights are on the device: moe_up_gate.h and moe_down.h state their shapes.
-struct MoeWeightPointers {
-  const void* w13;
-  const void* w13_codes;
-  const void* w2;
-  const void* w2_codes;
-  const void* w13_bias = nullptr;  // or null, as the next
-  const void* w2_bias = nullptr;
-};
 
 // A layer's routed experts in device memory.
 class MoeWeights {
@@ -125,4 +115,4 @@ class SharedWeights {
 
 }  // namespace lanewise::hip::gfx942
 
-#endif  // LANEWISE_HIP_GFX942_MOE_WEIGHTS_H_
+#endif  // LANEWISE_HIP_ENGINE_GFX942_MOE_WEIGHTS_H_

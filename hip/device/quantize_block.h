@@ -1,5 +1,5 @@
-#ifndef LANEWISE_HIP_COMMON_QUANTIZE_BLOCK_H_
-#define LANEWISE_HIP_COMMON_QUANTIZE_BLOCK_H_
+#ifndef LANEWISE_HIP_DEVICE_QUANTIZE_BLOCK_H_
+#define LANEWISE_HIP_DEVICE_QUANTIZE_BLOCK_H_
 
 // Device code that quantizes blocks of 32 elements, the bytes being reference::QuantizeBlock's for
 // every rule, maximum, floor, smallest code and policy, on gfx942, gfx950 and NVIDIA's chips from
@@ -25,8 +25,8 @@
 
 #include <cstdint>
 
-#include "hip/common/quantizer.h"
 #include "hip/device.h"
+#include "hip/device/quantizer.h"
 
 namespace lanewise::device {
 
@@ -255,4 +255,4 @@ class BlockEncoder {
 
 }  // namespace lanewise::device
 
-#endif  // LANEWISE_HIP_COMMON_QUANTIZE_BLOCK_H_
+#endif  // LANEWISE_HIP_DEVICE_QUANTIZE_BLOCK_H_

@@ -1,5 +1,5 @@
-#ifndef LANEWISE_HIP_COMMON_FP4_MOVES_H_
-#define LANEWISE_HIP_COMMON_FP4_MOVES_H_
+#ifndef LANEWISE_HIP_DEVICE_FP4_MOVES_H_
+#define LANEWISE_HIP_DEVICE_FP4_MOVES_H_
 
 // Device code that turns packed FP4 into FP8 without a conversion instruction, which gfx942 lacks.
 //
@@ -36,4 +36,4 @@ __device__ inline FnuzBytes FnuzOfFp4(uint32_t packed) {
 
 }  // namespace lanewise::device
 
-#endif  // LANEWISE_HIP_COMMON_FP4_MOVES_H_
+#endif  // LANEWISE_HIP_DEVICE_FP4_MOVES_H_

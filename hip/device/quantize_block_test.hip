@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "hip/common/quantize_block.h"
-#include "hip/common/quantizer.h"
 #include "hip/device.h"
+#include "hip/device/quantize_block.h"
+#include "hip/device/quantizer.h"
 
 namespace lanewise::device {
 namespace {

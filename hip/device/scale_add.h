@@ -1,5 +1,5 @@
-#ifndef LANEWISE_HIP_COMMON_SCALE_ADD_H_
-#define LANEWISE_HIP_COMMON_SCALE_ADD_H_
+#ifndef LANEWISE_HIP_DEVICE_SCALE_ADD_H_
+#define LANEWISE_HIP_DEVICE_SCALE_ADD_H_
 
 // Device code that joins a block's dot product to the sum over blocks, exactly as the reference:
 //
@@ -121,4 +121,4 @@ __device__ inline Float4 ScaleAdd(Float4 acc, Float4 d, ScaleFactor factor) {
 
 }  // namespace lanewise::device
 
-#endif  // LANEWISE_HIP_COMMON_SCALE_ADD_H_
+#endif  // LANEWISE_HIP_DEVICE_SCALE_ADD_H_

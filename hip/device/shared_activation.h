@@ -1,5 +1,5 @@
-#ifndef LANEWISE_HIP_GFX942_SHARED_ACTIVATION_H_
-#define LANEWISE_HIP_GFX942_SHARED_ACTIVATION_H_
+#ifndef LANEWISE_HIP_DEVICE_SHARED_ACTIVATION_H_
+#define LANEWISE_HIP_DEVICE_SHARED_ACTIVATION_H_
 
 // Device code: the gated activation of the shared expert, every bit of
 // reference::ActivateSharedExpert. It needs no approximate instruction: exp is computed in
@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "hip/common/round_to_bf16.h"
 #include "hip/device.h"
+#include "hip/device/round_to_bf16.h"
 #include "semantics/swiglu.h"
 
 namespace lanewise::device {
@@ -55,4 +55,4 @@ __device__ inline float ActivateSharedExpert(const Swiglu& swiglu, float gate, f
 
 }  // namespace lanewise::device
 
-#endif  // LANEWISE_HIP_GFX942_SHARED_ACTIVATION_H_
+#endif  // LANEWISE_HIP_DEVICE_SHARED_ACTIVATION_H_

@@ -1,5 +1,5 @@
-#ifndef LANEWISE_HIP_COMMON_DEQUANTIZE_BLOCK_H_
-#define LANEWISE_HIP_COMMON_DEQUANTIZE_BLOCK_H_
+#ifndef LANEWISE_HIP_DEVICE_DEQUANTIZE_BLOCK_H_
+#define LANEWISE_HIP_DEVICE_DEQUANTIZE_BLOCK_H_
 
 // Device code that takes microscaled elements back to numbers: element * 2^(code - 127) in float32,
 // exact, subnormals included, on gfx942 and gfx950 from this one source. Integer arithmetic and
@@ -9,9 +9,9 @@
 
 #include <cstdint>
 
-#include "hip/common/quantize_block.h"
-#include "hip/common/quantizer.h"
 #include "hip/device.h"
+#include "hip/device/quantize_block.h"
+#include "hip/device/quantizer.h"
 
 namespace lanewise::device {
 
@@ -62,4 +62,4 @@ __device__ inline uint32_t ToBf16(float x) {
 
 }  // namespace lanewise::device
 
-#endif  // LANEWISE_HIP_COMMON_DEQUANTIZE_BLOCK_H_
+#endif  // LANEWISE_HIP_DEVICE_DEQUANTIZE_BLOCK_H_

@@ -1,11 +1,11 @@
-#include "hip/gfx942/check_swiglu.h"
+#include "hip/common/check_swiglu.h"
 
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 
-namespace lanewise::hip::gfx942 {
+namespace lanewise::hip {
 namespace {
 
 absl::Status Refuse(std::string_view name, std::string_view field, float found,
@@ -25,4 +25,4 @@ absl::Status CheckSwiglu(std::string_view name, const Swiglu& swiglu) {
   return absl::OkStatus();
 }
 
-}  // namespace lanewise::hip::gfx942
+}  // namespace lanewise::hip

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "hip/device.h"
-#include "hip/gfx942/shared_activation.h"
+#include "hip/device/shared_activation.h"
 
 extern "C" __global__ void __launch_bounds__(256)
     Exponentials(const float* x, float* out, uint32_t count) {

@@ -1,12 +1,12 @@
-#ifndef LANEWISE_HIP_COMMON_ROUND_TO_BF16_H_
-#define LANEWISE_HIP_COMMON_ROUND_TO_BF16_H_
+#ifndef LANEWISE_HIP_DEVICE_ROUND_TO_BF16_H_
+#define LANEWISE_HIP_DEVICE_ROUND_TO_BF16_H_
 
 // Device code: float32 to bf16 as reference::RoundToBf16 does it, and back.
 
 #include <cstdint>
 
-#include "hip/common/quantize_block.h"
 #include "hip/device.h"
+#include "hip/device/quantize_block.h"
 
 namespace lanewise::device {
 
@@ -24,4 +24,4 @@ __device__ inline float HighBf16(uint32_t pair) { return FloatOf(pair & 0xFFFF00
 
 }  // namespace lanewise::device
 
-#endif  // LANEWISE_HIP_COMMON_ROUND_TO_BF16_H_
+#endif  // LANEWISE_HIP_DEVICE_ROUND_TO_BF16_H_

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "hip/common/fp4_moves.h"
 #include "hip/device.h"
+#include "hip/device/fp4_moves.h"
 
 // Dword i is (first + i) * multiplier.
 extern "C" __global__ void __launch_bounds__(256)

@@ -1,12 +1,12 @@
-#ifndef LANEWISE_HIP_GFX942_LOADS_H_
-#define LANEWISE_HIP_GFX942_LOADS_H_
+#ifndef LANEWISE_HIP_DEVICE_LOADS_H_
+#define LANEWISE_HIP_DEVICE_LOADS_H_
 
 // Device code: loads of sixteen bytes, and loads that may pass the end.
 
 #include <cstdint>
 
-#include "hip/common/round_to_bf16.h"
 #include "hip/device.h"
+#include "hip/device/round_to_bf16.h"
 
 namespace lanewise::device {
 
@@ -55,4 +55,4 @@ class Range {
 
 }  // namespace lanewise::device
 
-#endif  // LANEWISE_HIP_GFX942_LOADS_H_
+#endif  // LANEWISE_HIP_DEVICE_LOADS_H_

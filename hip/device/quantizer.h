@@ -1,5 +1,5 @@
-#ifndef LANEWISE_HIP_COMMON_QUANTIZER_H_
-#define LANEWISE_HIP_COMMON_QUANTIZER_H_
+#ifndef LANEWISE_HIP_DEVICE_QUANTIZER_H_
+#define LANEWISE_HIP_DEVICE_QUANTIZER_H_
 
 // Which microscaling quantizer a kernel is: plain data for host and device, so that it can be a
 // kernel's argument. It says what reference/quantize/options.h says (semantics/block_rule.h states
@@ -32,4 +32,4 @@ inline constexpr uint32_t kLargestCode = 254;
 
 }  // namespace lanewise::hip
 
-#endif  // LANEWISE_HIP_COMMON_QUANTIZER_H_
+#endif  // LANEWISE_HIP_DEVICE_QUANTIZER_H_
