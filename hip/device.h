@@ -17,6 +17,7 @@
 // hip_code_object). What lanes tell each other is in lanes_amd.h and lanes_nvidia.h.
 
 #include <cstdint>
+#include <cstdlib>  // what <new> of the device compiler takes malloc from, whoever includes it later
 
 #if defined(__CLANG_HIP_RUNTIME_WRAPPER_H__)
 
