@@ -3,8 +3,8 @@
 
 #include "formats/formats.h"
 #include "gtest/gtest.h"
-#include "hip/common/fp4_moves_kernels.h"
 #include "hip/common/launcher_test.h"
+#include "hip/device/fp4_moves_kernels.h"
 #include "hip/runtime/module.h"
 
 namespace lanewise::hip {

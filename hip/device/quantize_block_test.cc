@@ -15,7 +15,7 @@
 
 #include "gtest/gtest.h"
 #include "hip/common/launcher_test.h"
-#include "hip/common/quantize_block_kernels.h"
+#include "hip/device/quantize_block_kernels.h"
 #include "hip/device/quantizer.h"
 #include "hip/runtime/module.h"
 #include "reference/quantize/block_code.h"

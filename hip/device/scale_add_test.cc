@@ -12,7 +12,7 @@
 
 #include "gtest/gtest.h"
 #include "hip/common/launcher_test.h"
-#include "hip/common/scale_add_kernels.h"
+#include "hip/device/scale_add_kernels.h"
 #include "hip/runtime/module.h"
 #include "reference/exact/rounding.h"
 

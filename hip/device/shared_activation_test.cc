@@ -14,7 +14,7 @@
 #include "formats/formats.h"
 #include "gtest/gtest.h"
 #include "hip/common/launcher_test.h"
-#include "hip/gfx942/shared_activation_kernels.h"
+#include "hip/device/shared_activation_kernels.h"
 #include "hip/runtime/module.h"
 #include "reference/gemm/activation.h"
 #include "reference/gemm/hardware_math.h"
