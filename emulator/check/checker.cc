@@ -45,9 +45,9 @@ uint64_t LanesRead(const Wave& wave, const Instruction& inst, int source) {
   return exec;
 }
 
-void FailUndefined(Wave& wave, const std::string& name, uint64_t lanes) {
-  wave.Fail(absl::StrCat("reads ", name, " of lane ", std::countr_zero(lanes),
-                         ", which was never written"));
+void FailUndefined(Wave& wave, const WaveShadow& shadow, int row, uint64_t lanes) {
+  wave.Fail(absl::StrCat("reads ", VectorName(row), " of lane ", std::countr_zero(lanes),
+                         NeverWritten(shadow, row)));
 }
 
 bool VectorPending(const WaveShadow& shadow, int row) {
@@ -189,7 +189,7 @@ void CheckVectorSource(Wave& wave, WaveShadow& shadow, const Instruction& inst, 
     const uint64_t undefined = lanes & ~shadow.defined[row];
     if (undefined == 0) continue;
     const bool only_upper = source == 2 && i == 1 && inst.traits.upper_addend_may_be_undefined;
-    if (undefined_fails && !only_upper) return FailUndefined(wave, VectorName(row), undefined);
+    if (undefined_fails && !only_upper) return FailUndefined(wave, shadow, row, undefined);
     // v_cndmask takes source 1 where the mask has a 1, else source 0.
     uint64_t taken = undefined;
     if (inst.traits.undefined == UndefinedRule::kSelect) {
@@ -226,6 +226,12 @@ std::string VectorName(int row) {
                                  : absl::StrCat("a", row - kFirstAccumulator);
 }
 
+std::string NeverWritten(const WaveShadow& shadow, int row) {
+  const uint32_t origin = shadow.lds_origin[row];
+  if (origin == 0) return ", which was never written";
+  return absl::StrCat(", read from LDS where byte ", origin - 1, " was never written");
+}
+
 std::string ScalarName(int index) {
   switch (index) {
     case kVcc:
@@ -251,7 +257,9 @@ void ResetShadow(WaveShadow& shadow) {
   std::memset(shadow.vector_lgkm, 0, sizeof(shadow.vector_lgkm));
   std::memset(shadow.scalar_lgkm, 0, sizeof(shadow.scalar_lgkm));
   std::memset(shadow.undefined_result, 0, sizeof(shadow.undefined_result));
+  std::memset(shadow.lds_origin, 0, sizeof(shadow.lds_origin));
   shadow.undefined_scalar = 0;
+  shadow.unwritten_read = 0;
   shadow.vm_issued = shadow.vm_completed = 0;
   shadow.lgkm_issued = shadow.lgkm_completed = shadow.last_scalar_load = 0;
   std::fill(shadow.scratch_defined.begin(), shadow.scratch_defined.end(), uint8_t{0});
@@ -297,6 +305,11 @@ void CheckBefore(Wave& wave, const Instruction& inst) {
       if (!VectorPending(shadow, operand.index + d)) continue;
       // Loads return in order: a second one into the same register is no hazard.
       if (WritesByVm(inst) && shadow.vector_lgkm[operand.index + d] <= shadow.lgkm_completed) {
+        continue;
+      }
+      // So do LDS operations.
+      if (inst.encoding == Encoding::kDs &&
+          shadow.vector_vm[operand.index + d] <= shadow.vm_completed) {
         continue;
       }
       FailPending(wave, shadow, operand.index + d, false);
@@ -350,6 +363,7 @@ void NoteAfter(Wave& wave, const Instruction& inst) {
       uint64_t undefined = shadow.undefined_result[std::min(d, 3)];
       if (copies_scalar) undefined = ~uint64_t{0};
       shadow.defined[row] = (shadow.defined[row] | lanes) & ~(undefined & lanes);
+      if (!lgkm || undefined == 0) shadow.lds_origin[row] = 0;
       shadow.vector_vm[row] = vm ? shadow.vm_issued : 0;
       shadow.vector_lgkm[row] = lgkm ? shadow.lgkm_issued : 0;
     }
@@ -364,7 +378,8 @@ void NoteWait(Wave& wave, uint32_t vmcnt, uint32_t lgkmcnt) {
   if (shadow->vm_issued > vmcnt) {
     shadow->vm_completed = std::max(shadow->vm_completed, shadow->vm_issued - vmcnt);
   }
-  // Beside an outstanding scalar load, which may return out of order, no count but 0 proves a thing.
+  // Beside an outstanding scalar load, which may return out of order, no count but 0 says which
+  // of them is there.
   const bool scalar_outstanding = shadow->last_scalar_load > shadow->lgkm_completed;
   if (shadow->lgkm_issued > lgkmcnt && (lgkmcnt == 0 || !scalar_outstanding)) {
     shadow->lgkm_completed = std::max(shadow->lgkm_completed, shadow->lgkm_issued - lgkmcnt);

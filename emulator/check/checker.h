@@ -21,6 +21,10 @@ namespace lanewise::emulator {
 std::string VectorName(int row);
 std::string ScalarName(int index);
 
+// The end of a report on undefined lanes of a row: ", which was never written" or, of what came from
+// LDS, ", read from LDS where byte 256 was never written".
+std::string NeverWritten(const WaveShadow& shadow, int row);
+
 // A wave's registers before its first instruction: nothing is written.
 void ResetShadow(WaveShadow& shadow);
 

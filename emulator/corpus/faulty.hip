@@ -74,7 +74,7 @@ extern "C" __global__ void MisalignedLds(const uint32_t* in, uint32_t* out) {
   uint64_t value;
   asm volatile("ds_read_b64 %0, %1\ns_waitcnt lgkmcnt(0)"
                : "=v"(value)
-               : "v"((__attribute__((address_space(3))) uint32_t*)&local[threadIdx.x + 1])
+               : "v"((__attribute__((address_space(3))) char*)((char*)&local[threadIdx.x] + 2))
                : "memory");
   out[threadIdx.x] = static_cast<uint32_t>(value);
 }
@@ -191,5 +191,66 @@ extern "C" __global__ void CopiesAreNoUse(uint32_t* out) {
       : "=v"(value)
       :
       : "v90", "v92", "vcc");
+  out[threadIdx.x] = value;
+}
+
+// No mistake: the tail of a row that a select drops is read from LDS that nobody wrote.
+extern "C" __global__ void DropsUnwrittenLds(uint32_t* out) {
+  __shared__ uint32_t local[128];
+  local[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  uint32_t value;
+  asm volatile(
+      "ds_read_b32 %0, %1\n"
+      "v_cmp_gt_u32 vcc, 24, %2\n"
+      "s_waitcnt lgkmcnt(0)\n"
+      "v_cndmask_b32 %0, 7, %0, vcc"
+      : "=&v"(value)
+      : "v"((__attribute__((address_space(3))) uint32_t*)&local[threadIdx.x + 40]), "v"(threadIdx.x)
+      : "memory", "vcc");
+  out[threadIdx.x] = value;
+}
+
+// No mistake: both waves write the same words.
+extern "C" __global__ void WritesTheSameInLds(uint32_t* out) {
+  __shared__ uint32_t local[64];
+  local[threadIdx.x % 64] = 3 * (threadIdx.x % 64);
+  __syncthreads();
+  out[threadIdx.x] = local[threadIdx.x % 64];
+}
+
+// The waves write different words to the same places.
+extern "C" __global__ void WritesDifferentlyInLds(uint32_t* out) {
+  __shared__ uint32_t local[64];
+  local[threadIdx.x % 64] = threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = local[threadIdx.x % 64];
+}
+
+// No mistake: LDS returns in order, the second read is the later one.
+extern "C" __global__ void ReadsLdsTwiceIntoARegister(uint32_t* out) {
+  __shared__ uint32_t local[64];
+  local[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  uint32_t value;
+  asm volatile(
+      "ds_read_b32 %0, %1\n"
+      "ds_read_b32 %0, %1\n"
+      "s_waitcnt lgkmcnt(0)"
+      : "=&v"(value)
+      : "v"((__attribute__((address_space(3))) uint32_t*)&local[threadIdx.x])
+      : "memory");
+  out[threadIdx.x] = value;
+}
+
+// No mistake: the conversion keeps the other half, which nobody has written and nobody reads.
+extern "C" __global__ void ConvertsIntoAHalf(uint32_t* out) {
+  uint32_t value;
+  asm volatile(
+      "v_cvt_pk_fp8_f32 v90, 1.0, 2.0\n"
+      "v_and_b32 %0, 0xffff, v90"
+      : "=v"(value)
+      :
+      : "v90");
   out[threadIdx.x] = value;
 }

@@ -31,6 +31,10 @@ struct WaveShadow {
   uint64_t undefined_result[4] = {};
   // Bits of its scalar result that stay undefined.
   uint64_t undefined_scalar = 0;
+  // Bytes of the last LDS read (one lane's) that were never written, bit 0 the first.
+  uint32_t unwritten_read = 0;
+  // A row whose undefined lanes were read from LDS: the address of one such byte plus 1, else 0.
+  uint32_t lds_origin[kVectorRows];
 };
 
 // Who touched a byte of LDS last. Epochs count barriers from 1; 0 is never.

@@ -1,6 +1,7 @@
 #include "emulator/isa/memory/lane_transfer.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +24,7 @@ bool CheckStoredData(Wave& wave, const Operand& data, Space space, int lane) {
     const int row = data.index + i;
     if (((shadow->defined[row] >> lane) & 1) != 0) continue;
     wave.Fail(
-        absl::StrCat("stores ", VectorName(row), " of lane ", lane, ", which was never written"));
+        absl::StrCat("stores ", VectorName(row), " of lane ", lane, NeverWritten(*shadow, row)));
     return false;
   }
   return true;
@@ -54,6 +55,18 @@ void NoteScratchRead(Wave& wave, const Operand& result, Space space, uint64_t ad
     const uint32_t row = std::min<uint32_t>(i / 4, result.dwords == 0 ? 0 : result.dwords - 1u);
     if (defined[i] == 0) shadow->undefined_result[row] |= uint64_t{1} << lane;
   }
+}
+
+void NoteLdsRead(Wave& wave, const Operand& result, int dword, uint64_t address, int lane) {
+  WaveShadow* shadow = UninitialisedShadow(wave);
+  if (shadow == nullptr) return;
+  for (uint32_t bytes = shadow->unwritten_read; bytes != 0; bytes >>= 4, ++dword, address += 4) {
+    if ((bytes & 15) == 0) continue;
+    shadow->undefined_result[dword & 3] |= uint64_t{1} << lane;
+    shadow->lds_origin[result.index + dword] =
+        static_cast<uint32_t>(address) + static_cast<uint32_t>(std::countr_zero(bytes)) + 1;
+  }
+  shadow->unwritten_read = 0;
 }
 
 void NoteArriving(Wave& wave, uint32_t offset, uint32_t bytes) {

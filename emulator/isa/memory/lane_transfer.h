@@ -71,6 +71,9 @@ void NoteScratchWrite(Wave& wave, const Operand& data, Space space, uint64_t add
 // A load from scratch gives back what a store left there, undefined lanes included.
 void NoteScratchRead(Wave& wave, const Operand& result, Space space, uint64_t address,
                      uint32_t bytes, int lane);
+// After a read of LDS: the dwords of the result, from `dword` on, that hold bytes which were never
+// written are undefined in this lane.
+void NoteLdsRead(Wave& wave, const Operand& result, int dword, uint64_t address, int lane);
 // LDS bytes that a load will write before its vmcnt is awaited.
 void NoteArriving(Wave& wave, uint32_t offset, uint32_t bytes);
 

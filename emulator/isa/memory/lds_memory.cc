@@ -5,6 +5,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "emulator/isa/dispatch.h"
@@ -31,8 +32,19 @@ void Read(Wave& wave, const Instruction& inst) {
         Resolve(wave, Space::kLds, offsets[lane], kBytes, AccessKind::kRead, lane);
     if (from == nullptr) return false;
     ToLane<kBytes, kExtend>(from, wave, inst.dst[0].index, lane);
+    NoteLdsRead(wave, inst.dst[0], 0, offsets[lane], lane);
     return true;
   });
+}
+
+template <int kBytes, bool kHigh>
+bool WriteLane(Wave& wave, int row, int lane, uint32_t offset) {
+  uint8_t bytes[kBytes];
+  FromLane<kBytes, kHigh>(wave, row, lane, bytes);
+  uint8_t* to = Resolve(wave, Space::kLds, offset, kBytes, AccessKind::kWrite, lane, bytes);
+  if (to == nullptr) return false;
+  std::memcpy(to, bytes, kBytes);
+  return true;
 }
 
 template <int kBytes, bool kHigh>
@@ -41,10 +53,7 @@ void Write(Wave& wave, const Instruction& inst) {
   Offsets(wave, inst, static_cast<uint32_t>(inst.mem.offset), offsets);
   CountLds(wave, offsets, kBytes, AccessKind::kWrite);
   ForEachLane(wave.exec(), [&](int lane) {
-    uint8_t* to = Resolve(wave, Space::kLds, offsets[lane], kBytes, AccessKind::kWrite, lane);
-    if (to == nullptr) return false;
-    FromLane<kBytes, kHigh>(wave, inst.src[1].index, lane, to);
-    return true;
+    return WriteLane<kBytes, kHigh>(wave, inst.src[1].index, lane, offsets[lane]);
   });
 }
 
@@ -65,6 +74,7 @@ void ReadPair(Wave& wave, const Instruction& inst) {
           Resolve(wave, Space::kLds, offsets[i][lane], kBytes, AccessKind::kRead, lane);
       if (from == nullptr) return false;
       ToLane<kBytes, Extend::kZero>(from, wave, row, lane);
+      NoteLdsRead(wave, inst.dst[0], i * kBytes / 4, offsets[i][lane], lane);
       return true;
     });
     if (!done) return;
@@ -79,10 +89,7 @@ void WritePair(Wave& wave, const Instruction& inst) {
     Offsets(wave, inst, units[i] * kBytes * kUnit, offsets);
     CountLds(wave, offsets, kBytes, AccessKind::kWrite);
     const bool done = ForEachLane(wave.exec(), [&](int lane) {
-      uint8_t* to = Resolve(wave, Space::kLds, offsets[lane], kBytes, AccessKind::kWrite, lane);
-      if (to == nullptr) return false;
-      FromLane<kBytes, false>(wave, inst.src[1 + i].index, lane, to);
-      return true;
+      return WriteLane<kBytes, false>(wave, inst.src[1 + i].index, lane, offsets[lane]);
     });
     if (!done) return;
   }
@@ -154,11 +161,14 @@ void ReadTransposed(Wave& wave, const Instruction& inst) {
   Offsets(wave, inst, static_cast<uint32_t>(inst.mem.offset), offsets);
   CountLds(wave, offsets, kBytes, AccessKind::kRead);
   uint8_t rows[kLanes][kBytes] = {};
+  WaveShadow* const shadow = wave.context->ShadowOf(wave);
+  uint32_t unwritten[kLanes] = {};  // bytes of each row
   const bool done = ForEachLane(wave.exec(), [&](int lane) {
     const uint8_t* from =
         Resolve(wave, Space::kLds, offsets[lane], kBytes, AccessKind::kRead, lane);
     if (from == nullptr) return false;
     std::memcpy(rows[lane], from, kBytes);
+    if (shadow != nullptr) unwritten[lane] = std::exchange(shadow->unwritten_read, 0);
     return true;
   });
   if (!done) return;
@@ -177,7 +187,16 @@ void ReadTransposed(Wave& wave, const Instruction& inst) {
     for (int e = 0; e < kPerLane; ++e) {
       // Element (row e, column in_group), where the rows lie one after the other.
       const int flat = e * 16 + in_group;
-      const uint32_t value = element(group + flat / kPerLane, flat % kPerLane);
+      const int source = group + flat / kPerLane;
+      const uint32_t value = element(source, flat % kPerLane);
+      const int first = flat % kPerLane * kElementBits / 8;
+      const int last = (flat % kPerLane * kElementBits + kElementBits - 1) / 8;
+      if (((unwritten[source] >> first | unwritten[source] >> last) & 1) != 0) {
+        shadow->unwritten_read = 1u << (e * kElementBits / 8 % 4);
+        const uint32_t byte = offsets[source] + static_cast<uint32_t>(first);
+        NoteLdsRead(wave, inst.dst[0], e * kElementBits / 32, byte - e * kElementBits / 8 % 4,
+                    lane);
+      }
       const int at = e * kElementBits;
       words[at / 32] |= value << (at % 32);
       if (at % 32 + kElementBits > 32) words[at / 32 + 1] |= value >> (32 - at % 32);

@@ -78,7 +78,8 @@ std::string RaceText(AccessKind kind, uint32_t bytes, uint64_t address, int lane
                       ": no barrier between them");
 }
 
-bool CheckLds(Wave& wave, uint32_t address, uint32_t bytes, AccessKind kind, int lane) {
+bool CheckLds(Wave& wave, uint32_t address, uint32_t bytes, AccessKind kind, int lane,
+              const uint8_t* data) {
   WorkgroupContext& context = *wave.context;
   LdsShadow& shadow = context.lds_shadow;
   const bool races = (context.checks & kCheckRaces) != 0;
@@ -100,17 +101,21 @@ bool CheckLds(Wave& wave, uint32_t address, uint32_t bytes, AccessKind kind, int
   }
   for (uint32_t i = address; i < address + bytes; ++i) {
     LdsAccess& write = shadow.writes[i];
-    if (reads && uninitialised && write.epoch == 0) {
+    if (reads && uninitialised && write.epoch == 0 && !atomic) {
+      context.ShadowOf(wave)->unwritten_read |= 1u << (i - address);
+    } else if (reads && uninitialised && write.epoch == 0) {
       wave.Fail(absl::StrCat(AccessText(kind, bytes, "LDS", address, lane), " finds byte ", i,
                              ", which was never written"));
       return false;
     }
-    if (races && Races(write, shadow.epoch, id, atomic)) {
+    // Whoever comes first, the byte is the same.
+    const bool same = data != nullptr && data[i - address] == context.lds[i];
+    if (races && !same && Races(write, shadow.epoch, id, atomic)) {
       wave.Fail(RaceText(kind, bytes, address, lane, id, write, true));
       return false;
     }
     if (writes) {
-      if (races && Races(shadow.reads[i], shadow.epoch, id, atomic)) {
+      if (races && !same && Races(shadow.reads[i], shadow.epoch, id, atomic)) {
         wave.Fail(RaceText(kind, bytes, address, lane, id, shadow.reads[i], false));
         return false;
       }
@@ -122,7 +127,8 @@ bool CheckLds(Wave& wave, uint32_t address, uint32_t bytes, AccessKind kind, int
   return true;
 }
 
-uint8_t* ResolveLds(Wave& wave, uint64_t address, uint32_t bytes, AccessKind kind, int lane) {
+uint8_t* ResolveLds(Wave& wave, uint64_t address, uint32_t bytes, AccessKind kind, int lane,
+                    const uint8_t* data) {
   WorkgroupContext& context = *wave.context;
   const uint64_t size = context.lds.size();
   if (address > size || bytes > size - address) {
@@ -132,14 +138,16 @@ uint8_t* ResolveLds(Wave& wave, uint64_t address, uint32_t bytes, AccessKind kin
   }
   if (context.checking()) {
     if ((context.checks & kCheckAlignment) != 0) {
-      const uint32_t natural = std::bit_ceil(bytes);
+      const uint32_t natural = std::min(std::bit_ceil(bytes), 4u);
       if ((address & (natural - 1)) != 0) {
         wave.Fail(absl::StrCat(AccessText(kind, bytes, "LDS", address, lane),
                                " is misaligned: no multiple of ", natural));
         return nullptr;
       }
     }
-    if (!CheckLds(wave, static_cast<uint32_t>(address), bytes, kind, lane)) return nullptr;
+    if (!CheckLds(wave, static_cast<uint32_t>(address), bytes, kind, lane, data)) {
+      return nullptr;
+    }
   }
   return context.lds.data() + address;
 }
@@ -310,12 +318,12 @@ void VectorAddresses(Wave& wave, const Instruction& inst, uint32_t bytes, LaneAd
 }
 
 uint8_t* Resolve(Wave& wave, Space space, uint64_t address, uint32_t bytes, AccessKind kind,
-                 int lane) {
+                 int lane, const uint8_t* data) {
   switch (space) {
     case Space::kGlobal:
       return ResolveGlobal(wave, address, bytes, kind, lane);
     case Space::kLds:
-      return ResolveLds(wave, address, bytes, kind, lane);
+      return ResolveLds(wave, address, bytes, kind, lane, data);
     case Space::kScratch:
       return ResolveScratch(wave, address, bytes, kind, lane);
   }

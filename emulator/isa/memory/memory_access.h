@@ -30,10 +30,12 @@ struct LaneAddresses {
 void VectorAddresses(Wave& wave, const Instruction& inst, uint32_t bytes, LaneAddresses& result);
 
 // The host bytes of an access, or nullptr after Wave::Fail: outside of every allocation, of LDS or
-// of scratch, misaligned, a race in LDS, LDS never written. A kWrite or kAtomic must follow with
-// its bytes: the shadow counts them as written.
+// of scratch, misaligned, a race in LDS, an atomic on LDS never written. A kWrite or kAtomic must
+// follow with its bytes: the shadow counts them as written. A kRead of LDS that was never written
+// is noted (NoteLdsRead). `data`, where given, is what a kWrite writes: to put into LDS what another
+// wave has put there is no race.
 uint8_t* Resolve(Wave& wave, Space space, uint64_t address, uint32_t bytes, AccessKind kind,
-                 int lane);
+                 int lane, const uint8_t* data = nullptr);
 
 // Counts one global access of all active lanes: bytes, 128-byte lines, 64-byte segments.
 void CountGlobal(Wave& wave, const LaneAddresses& addresses, uint32_t bytes, AccessKind kind);

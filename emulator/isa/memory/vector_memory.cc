@@ -43,6 +43,9 @@ void Load(Wave& wave, const Instruction& inst) {
     const uint8_t* from = ReadWithin(wave, addresses, kBytes, lane, partial);
     if (from == nullptr) return false;
     ToLane<kBytes, kExtend>(from, wave, inst.dst[0].index, lane);
+    if (addresses.space[lane] == Space::kLds) {
+      NoteLdsRead(wave, inst.dst[0], 0, addresses.address[lane], lane);
+    }
     NoteScratchRead(wave, inst.dst[0], addresses.space[lane], addresses.address[lane], kBytes,
                     lane);
     return true;
@@ -63,14 +66,16 @@ void LoadToLds(Wave& wave, const Instruction& inst) {
     const uint8_t* from = ReadWithin(wave, addresses, kBytes, lane, partial);
     if (from == nullptr) return false;
     const uint32_t slot = base + static_cast<uint32_t>(lane * kSlot);
-    uint8_t* to = Resolve(wave, Space::kLds, slot, kSlot, AccessKind::kWrite, lane);
-    if (to == nullptr) return false;
+    uint8_t bytes[kSlot];
     if constexpr (kBytes < 4) {
       const uint32_t value = ExtendTo32<kBytes, kExtend>(from);
-      std::memcpy(to, &value, sizeof(value));
+      std::memcpy(bytes, &value, sizeof(value));
     } else {
-      std::memcpy(to, from, kBytes);
+      std::memcpy(bytes, from, kBytes);
     }
+    uint8_t* to = Resolve(wave, Space::kLds, slot, kSlot, AccessKind::kWrite, lane, bytes);
+    if (to == nullptr) return false;
+    std::memcpy(to, bytes, kSlot);
     NoteArriving(wave, slot, kSlot);
     return true;
   });
@@ -97,11 +102,11 @@ void Store(Wave& wave, const Instruction& inst) {
     const uint32_t valid = std::min<uint32_t>(addresses.valid_bytes[lane], kBytes);
     if (valid == 0) return true;
     if (!CheckStoredData(wave, inst.src[1], addresses.space[lane], lane)) return false;
-    uint8_t* to = Resolve(wave, addresses.space[lane], addresses.address[lane], valid,
-                          AccessKind::kWrite, lane);
-    if (to == nullptr) return false;
     uint8_t bytes[kMaxBytes];
     FromLane<kBytes, kHigh>(wave, inst.src[1].index, lane, bytes);
+    uint8_t* to = Resolve(wave, addresses.space[lane], addresses.address[lane], valid,
+                          AccessKind::kWrite, lane, bytes);
+    if (to == nullptr) return false;
     std::memcpy(to, bytes, valid);
     NoteScratchWrite(wave, inst.src[1], addresses.space[lane], addresses.address[lane], kBytes,
                      lane);
