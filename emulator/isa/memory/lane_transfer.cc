@@ -62,9 +62,12 @@ void NoteLdsRead(Wave& wave, const Operand& result, int dword, uint64_t address,
   if (shadow == nullptr) return;
   for (uint32_t bytes = shadow->unwritten_read; bytes != 0; bytes >>= 4, ++dword, address += 4) {
     if ((bytes & 15) == 0) continue;
+    // Reports name the lowest lane.
+    if (shadow->undefined_result[dword & 3] == 0) {
+      shadow->lds_origin[result.index + dword] =
+          static_cast<uint32_t>(address) + static_cast<uint32_t>(std::countr_zero(bytes)) + 1;
+    }
     shadow->undefined_result[dword & 3] |= uint64_t{1} << lane;
-    shadow->lds_origin[result.index + dword] =
-        static_cast<uint32_t>(address) + static_cast<uint32_t>(std::countr_zero(bytes)) + 1;
   }
   shadow->unwritten_read = 0;
 }
