@@ -112,5 +112,22 @@ TEST(QuantizeRows, RefusesSizesAndOptions) {
   EXPECT_EQ(run(1, 64), absl::StatusCode::kInvalidArgument);
 }
 
+// What the vocabulary has and this quantizer does not.
+TEST(QuantizeRows, RefusesFormatsAndPoliciesOfOthers) {
+  MxOptions options = {.maximum = 448};
+  EXPECT_TRUE(ValidateMxOptions(options).ok());
+  for (const ElementFormat format : {ElementFormat::kE5m2, ElementFormat::kE5m2Fnuz}) {
+    options.format = format;
+    EXPECT_EQ(ValidateMxOptions(options).code(), absl::StatusCode::kInvalidArgument)
+        << ElementFormatName(format);
+  }
+  options.format = ElementFormat::kE4m3Fn;
+  for (const NonFinite policy : {NonFinite::kNanElements, NonFinite::kNanTopCode}) {
+    options.non_finite = policy;
+    EXPECT_EQ(ValidateMxOptions(options).code(), absl::StatusCode::kInvalidArgument)
+        << NonFiniteName(policy);
+  }
+}
+
 }  // namespace
 }  // namespace lanewise
