@@ -22,6 +22,7 @@
 #include "base/status.h"
 #include "benchmarks/end_to_end/process.h"
 #include "benchmarks/end_to_end/report.h"
+#include "benchmarks/processor.h"
 
 namespace lanewise::benchmarks {
 namespace {
@@ -96,6 +97,7 @@ class EndToEnd {
                      ", ", options_.quantize.empty() ? options_.target : "quantized",
                      options_.lossless ? ", lossless" : "");
     measured.cold = options_.cold;
+    measured.processor = ThisProcessor().ToString();
     const std::vector<std::string> files = FilesIn(source_);
     for (const std::string& file : files) {
       measured.bytes += static_cast<std::int64_t>(fs::file_size(file));

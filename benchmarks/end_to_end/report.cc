@@ -56,10 +56,10 @@ double RatioTo(const Operation& operation, const Operation& baseline) {
 
 std::string Table(const Measured& measured) {
   const std::size_t runs = measured.operations.empty() ? 0 : measured.operations[0].runs.size();
-  std::string text = absl::StrFormat("%s: %.2f GB, %s, median of %d\n%-22s %9s %7s",
-                                     measured.checkpoint, static_cast<double>(measured.bytes) / 1e9,
-                                     measured.cold ? "cold" : "warm cache", static_cast<int>(runs),
-                                     "", "seconds", "GB/s");
+  std::string text = absl::StrFormat(
+      "%s\n%s: %.2f GB, %s, median of %d\n%-22s %9s %7s", measured.processor, measured.checkpoint,
+      static_cast<double>(measured.bytes) / 1e9, measured.cold ? "cold" : "warm cache",
+      static_cast<int>(runs), "", "seconds", "GB/s");
   for (const std::string& baseline : measured.baselines) {
     absl::StrAppendFormat(&text, " %12s", absl::StrCat("of ", baseline));
   }
@@ -82,6 +82,7 @@ std::string Table(const Measured& measured) {
 
 std::string Json(const Measured& measured) {
   nlohmann::ordered_json json;
+  json["processor"] = measured.processor;
   json["checkpoint"] = measured.checkpoint;
   json["bytes"] = measured.bytes;
   json["cold"] = measured.cold;

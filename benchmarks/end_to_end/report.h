@@ -25,6 +25,7 @@ struct Measured {
   std::vector<Operation> operations;
   // The operations that the others are compared to.
   std::vector<std::string> baselines;
+  std::string processor;  // benchmarks/processor.h
 };
 
 // The middle one, or the mean of the two; 0 of none.
@@ -38,8 +39,8 @@ double RatioTo(const Operation& operation, const Operation& baseline);
 // processor seconds, and the largest peak of memory.
 std::string Table(const Measured& measured);
 
-// {"checkpoint", "bytes", "cold", "operations": [{"name", "median_seconds", "gb_per_second",
-// "ratios": {BASELINE: ...}, "peak_bytes", "runs": [{"seconds",
+// {"processor", "checkpoint", "bytes", "cold", "operations": [{"name", "median_seconds",
+// "gb_per_second", "ratios": {BASELINE: ...}, "peak_bytes", "runs": [{"seconds",
 // "user_seconds", "system_seconds", "peak_bytes"}]}]}
 std::string Json(const Measured& measured);
 

@@ -28,15 +28,18 @@ TEST(ReportTest, RatiosAreTakenInEachRepetition) {
 }
 
 TEST(ReportTest, TableAndJson) {
-  const Measured measured = {
-      "a model", 3'000'000'000, true, {Runs("cp", {1, 2, 3}), Runs("prepare", {4, 4, 4})}, {"cp"}};
+  const Measured measured = {"a model", 3'000'000'000,
+                             true,      {Runs("cp", {1, 2, 3}), Runs("prepare", {4, 4, 4})},
+                             {"cp"},    "a processor"};
   EXPECT_EQ(Table(measured),
+            "a processor\n"
             "a model: 3.00 GB, cold, median of 3\n"
             "                         seconds    GB/s        of cp   user s system s   peak MiB\n"
             "cp                         2.000    1.50         1.00     1.00     0.50        3.0\n"
             "prepare                    4.000    0.75         0.50     2.00     1.00        3.0\n");
   const auto json = nlohmann::json::parse(Json(measured));
   EXPECT_EQ(json["bytes"], 3'000'000'000);
+  EXPECT_EQ(json["processor"], "a processor");
   EXPECT_EQ(json["cold"], true);
   EXPECT_EQ(json["operations"][1]["name"], "prepare");
   EXPECT_EQ(json["operations"][1]["gb_per_second"], 0.75);

@@ -2,7 +2,7 @@
 //
 // Draws what `bazel run //benchmarks -- --json pack.json` wrote, and writes its table into the
 // document between the marks. The rows of several runs, the largest sizes' for one, are put
-// together; the first says what the picture says of the machine.
+// together; all have to be of one processor and instruction set, which picture and table name.
 
 #include <cstdio>
 #include <cstdlib>
@@ -53,6 +53,10 @@ absl::Status Draw(std::span<const std::string> jsons, const std::string& svg,
     LANEWISE_ASSIGN_OR_RETURN(Report next, FromJson(text));
     if (i == 0) {
       report = std::move(next);
+    } else if (!(next.processor == report.processor)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(jsons[i], " is of another processor (", next.processor.ToString(),
+                       ") than ", jsons[0], " (", report.processor.ToString(), ")"));
     } else {
       report.rows.insert(report.rows.end(), next.rows.begin(), next.rows.end());
     }

@@ -1,4 +1,4 @@
-// bazel run //benchmarks -- --max_bytes 4294967296 --filter gfx942/dense
+// bazel run //benchmarks -- --max_bytes 4294967296 --filter gfx942/dense --isa avx2
 //
 // Every layout and preparation beside memcpy and a plain streaming copy of as much traffic, in turn
 // within one process, so that what else the machine does meets all three: GB/s, and the ratio to
@@ -24,6 +24,7 @@
 #include "benchmarks/pack/cases.h"
 #include "benchmarks/pack/measure.h"
 #include "benchmarks/pack/report.h"
+#include "benchmarks/processor.h"
 #include "weights/block_kernels.h"
 #include "weights/parallel.h"
 
@@ -34,18 +35,10 @@ struct Options {
   std::int64_t min_bytes = std::int64_t{1} << 20;
   std::int64_t max_bytes = std::int64_t{256} << 20;
   std::vector<int> threads;
-  std::string filter, json, pages = "huge", clock = "wall";
+  std::string filter, json, pages = "huge", clock = "wall", isa;
   int repetitions = 9;
   bool strict = false;
 };
-
-std::string Processor() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(": ") + 2);
-  }
-  return "unknown";
-}
 
 // As many bytes as `work` moves, by threads in the same way.
 void Copy(std::span<const std::uint8_t> from, std::span<std::uint8_t> to, int threads,
@@ -69,7 +62,10 @@ class Benchmark {
   explicit Benchmark(const Options& options) : options_(options) {}
 
   absl::Status Run() {
-    report_.processor = Processor();
+    if (!options_.isa.empty()) {
+      if (absl::Status status = UseInstructionSet(options_.isa); !status.ok()) return status;
+    }
+    report_.processor = ThisProcessor();
     report_.pages = options_.pages;
     report_.clock = options_.clock;
     report_.repetitions = options_.repetitions;
@@ -82,9 +78,9 @@ class Benchmark {
       if (!buffer->ok()) return buffer->status();
     }
     Fill(Contents::kCodes, codes->span());
-    std::printf("%s, %s pages, %s time, best and median of %d turns\n%s", report_.processor.c_str(),
-                options_.pages.c_str(), options_.clock.c_str(), options_.repetitions,
-                TableHeading().c_str());
+    std::printf("%s, %s pages, %s time, best and median of %d turns\n%s",
+                report_.processor.ToString().c_str(), options_.pages.c_str(),
+                options_.clock.c_str(), options_.repetitions, TableHeading().c_str());
     for (const Contents contents :
          {Contents::kRandom, Contents::kFinite, Contents::kCodes, Contents::kBf16}) {
       bool filled = false;
@@ -191,6 +187,8 @@ int main(int argc, char** argv) {
          "wall, or processor: the time that processors spent, by threads; for a machine that "
          "has other work")
       ->check(CLI::IsMember({"wall", "processor"}));
+  app.add_option("--isa", options.isa,
+                 "use only this instruction set of the machine's, avx2 for one; else the best");
   app.add_option("--repetitions", options.repetitions, "turns of each comparison (9)")
       ->check(CLI::Range(1, 10'000));
   app.add_option("--json", options.json, "write the rows here too");

@@ -50,7 +50,7 @@ TEST(Measure, ComparesWithTheBetterCopyOfEachTurn) {
 
 TEST(Report, ComesBackFromJson) {
   Report report;
-  report.processor = "some \"processor\"";
+  report.processor = {"some \"processor\"", 4, "L1 32 KiB", "SSE4"};
   report.pages = "small";
   report.clock = "processor";
   report.repetitions = 7;
@@ -63,6 +63,7 @@ TEST(Report, ComesBackFromJson) {
   const auto back = FromJson(ToJson(report));
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(back->processor, report.processor);
+  EXPECT_EQ(back->processor.caches, "L1 32 KiB");
   EXPECT_EQ(back->pages, "small");
   EXPECT_EQ(back->clock, "processor");
   EXPECT_EQ(back->repetitions, 7);
@@ -87,6 +88,15 @@ TEST(Report, RefusesOtherJson) {
   EXPECT_FALSE(
       FromJson(R"({"processor": "", "pages": "", "clock": "", "repetitions": 1, "rows": [{}]})")
           .ok());
+  // Figures of no known processor.
+  Report report;
+  report.processor = {"AMD EPYC", 2, "L1 32 KiB", "AVX2"};
+  EXPECT_TRUE(FromJson(ToJson(report)).ok());
+  for (const auto member : {&Processor::model, &Processor::caches, &Processor::instruction_set}) {
+    Report nameless = report;
+    (nameless.processor.*member).clear();
+    EXPECT_FALSE(FromJson(ToJson(nameless)).ok());
+  }
 }
 
 TEST(Report, TargetsHoldFromFourMebibytesUp) {
@@ -102,7 +112,8 @@ TEST(Report, TargetsHoldFromFourMebibytesUp) {
 
 TEST(Plot, HasADotForEachRowAndACellForEachSize) {
   Report report;
-  report.processor = "a <fast> one", report.pages = "huge", report.repetitions = 9;
+  report.processor = {"a <fast> one", 2, "L1 32 KiB", "AVX2"};
+  report.pages = "huge", report.repetitions = 9;
   for (const int threads : {1, 4}) {
     for (const std::int64_t bytes : {std::int64_t{4} << 20, std::int64_t{60} << 20}) {
       Row row;
@@ -114,6 +125,7 @@ TEST(Plot, HasADotForEachRowAndACellForEachSize) {
   }
   EXPECT_EQ(
       Markdown(report),
+      "a <fast> one, 2 cores, L1 32 KiB, AVX2; huge pages,  time, best of 9 turns.\n\n"
       "| layout, direction, rewrite | target | 4 MiB, 1 | 64 MiB, 1 | 4 MiB, 4 | 64 MiB, 4 |\n"
       "|---|--:|--:|--:|--:|--:|\n"
       "| l pack | 0.95 | 1.25 | 1.25 | *0.50* | 1.25 |\n");

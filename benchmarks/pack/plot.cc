@@ -78,8 +78,8 @@ std::string Svg(const Report& report) {
       "streaming copy</text>\n"
       "<text x=\"10\" y=\"34\" fill=\"#666\">%s, %s pages, %s time, best of %d turns each; 1 is as "
       "fast as the copy</text>\n",
-      width, height, width, height, Escaped(report.processor), report.pages, report.clock,
-      report.repetitions);
+      width, height, width, height, Escaped(report.processor.ToString()), report.pages,
+      report.clock, report.repetitions);
   const double bottom = height - 36;
   for (std::size_t panel = 0; panel < threads.size(); ++panel) {
     const double left = kNameWidth + kPanelWidth * static_cast<double>(panel);
@@ -131,7 +131,10 @@ std::string Svg(const Report& report) {
 
 std::string Markdown(const Report& report) {
   const std::vector<int> threads = Threads(report), sizes = SizeClasses(report);
-  std::string text = "| layout, direction, rewrite | target |";
+  std::string text =
+      absl::StrFormat("%s; %s pages, %s time, best of %d turns.\n\n", report.processor.ToString(),
+                      report.pages, report.clock, report.repetitions);
+  text += "| layout, direction, rewrite | target |";
   for (const int count : threads) {
     for (const int size : sizes) {
       absl::StrAppendFormat(&text, " %s, %d |", SizeName(size), count);

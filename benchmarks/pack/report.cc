@@ -30,7 +30,10 @@ std::string TableLine(const Row& row) {
 
 std::string ToJson(const Report& report) {
   nlohmann::ordered_json json;
-  json["processor"] = report.processor;
+  json["processor"] = {{"model", report.processor.model},
+                       {"cores", report.processor.cores},
+                       {"caches", report.processor.caches},
+                       {"instruction_set", report.processor.instruction_set}};
   json["pages"] = report.pages;
   json["clock"] = report.clock;
   json["repetitions"] = report.repetitions;
@@ -60,7 +63,15 @@ absl::StatusOr<Report> FromJson(std::string_view text) {
   // The library reports a missing or wrong value by throwing; it stays in here.
   try {
     Report report;
-    report.processor = json.at("processor");
+    const nlohmann::json& processor = json.at("processor");
+    report.processor = {processor.at("model"), processor.at("cores"), processor.at("caches"),
+                        processor.at("instruction_set")};
+    if (report.processor.model.empty() || report.processor.caches.empty() ||
+        report.processor.instruction_set.empty()) {
+      return absl::InvalidArgumentError(
+          "not a packing report: it does not name its processor's model, caches and instruction "
+          "set");
+    }
     report.pages = json.at("pages");
     report.clock = json.at("clock");
     report.repetitions = json.at("repetitions");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "benchmarks/processor.h"
 
 namespace lanewise::benchmarks {
 
@@ -33,7 +34,7 @@ struct Row {
 };
 
 struct Report {
-  std::string processor;
+  Processor processor;
   std::string pages;  // "small" or "huge"
   std::string clock;  // "wall" or "processor"
   int repetitions = 0;
@@ -44,7 +45,8 @@ std::string TableHeading();
 std::string TableLine(const Row& row);
 
 std::string ToJson(const Report& report);
-// InvalidArgument names what is missing or is not what ToJson writes.
+// InvalidArgument names what is missing or is not what ToJson writes: the processor above all,
+// without which the figures say nothing.
 absl::StatusOr<Report> FromJson(std::string_view text);
 
 // "4 MiB"
