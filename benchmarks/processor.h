@@ -6,8 +6,8 @@
 // refuses figures that do not.
 //
 //   if (absl::Status status = UseInstructionSet("avx2"); !status.ok()) return status;
-//   std::puts(ThisProcessor().ToString().c_str());
-//   // AMD EPYC, 2 cores, L1 32 KiB, L2 512 KiB, L3 32 MiB, AVX2
+//   const std::string text = ThisProcessor().ToString();
+//   // text: "AMD EPYC, 2 cores, L1 32 KiB, L2 512 KiB, L3 32 MiB, AVX2"
 
 #include <string>
 #include <vector>
