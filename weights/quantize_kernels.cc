@@ -195,6 +195,9 @@ void ElementsOf(const std::uint8_t* source, ElementFormat format, float maximum,
                                                       error);
     case ElementFormat::kE2m1:
       return Elements<type, ElementFormat::kE2m1>(source, maximum, blocks, codes, elements, error);
+    case ElementFormat::kE5m2:  // ValidateMxOptions refuses them
+    case ElementFormat::kE5m2Fnuz:
+      return;
   }
 }
 
