@@ -7,7 +7,7 @@ work=$TEST_TMPDIR
 failures=0
 fail() { printf 'FAILED: %s\n' "$*"; failures=$((failures + 1)); }
 vendor() { tools/vendor/copy.sh "$PWD" a-revision "$@"; }
-index=layouts/index.vendor catalogue=layouts/catalogue.vendor bind=layouts/bind.vendor prepare=checkpoint/prepare.vendor
+index=layouts/index.vendor catalogue=layouts/catalogue.vendor bind=layouts/bind.vendor prepare=checkpoint/prepare/prepare.vendor
 
 # Headers alone: a library without sources that a compiler takes without Bazel's include paths.
 vendor "$work/index" $index
