@@ -231,7 +231,7 @@ absl::StatusOr<AccuracyOperands> OperandsOfWeight(const Quantized& w8, std::int6
   Tensor<float, 2> w(n, k);
   for (std::int64_t row = 0; row < n; ++row) {
     for (std::int64_t i = 0; i < k; ++i) {
-      w(row, i) = std::ldexp(DecodeElement(ElementFormat::kE4m3Fn, w8.elements(row, i)),
+      w(row, i) = std::ldexp(reference::DecodeElement(ElementFormat::kE4m3Fn, w8.elements(row, i)),
                              Ocp(w8).code(row, i / 32) - 127);
     }
   }
