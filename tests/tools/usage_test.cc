@@ -269,8 +269,10 @@ TEST(LayoutsTest, Pictures) {
   ASSERT_EQ(ran.status, 0) << Text(ran);
   EXPECT_NE(ran.out.find(file), std::string::npos) << Text(ran);
   const std::string chosen = Contents(file);
-  // Row 3, k = 72 begins at 1328 = 1024 half + 256 group + 16 row (seed 000, dense_copy).
-  EXPECT_NE(chosen.find("tile=0 step=0 half=1 group=1 r=3 block=0 byte=0: offset 1328"),
+  // Row 3, k = 72 begins at 1328 = 1024 half + 256 group + 16 row (seed 000, dense_copy), which
+  // lane 19 = 16 group + row takes with the second half's load.
+  EXPECT_NE(chosen.find("tile=0 step=0 half=1 group=1 r=3 block=0 byte=0, lane 19 load 1: "
+                        "offset 1328"),
             std::string::npos);
   ran = RunLanewise({"layouts", "gfx942/row_codes", "--picture", file});
   EXPECT_EQ(ran.status, 1) << Text(ran);
